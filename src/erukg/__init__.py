@@ -1,0 +1,54 @@
+"""Keyphrases, present in a text and absent from it, in milliseconds and without labelled data.
+
+>>> from erukg import KeyphraseGenerator
+>>> generator = KeyphraseGenerator.from_pretrained()
+>>> generator.generate("...").present
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from erukg._version import __version__
+
+if TYPE_CHECKING:
+    from erukg.collection import Collection as Collection
+    from erukg.errors import ErukgError as ErukgError
+    from erukg.folding import fold as fold
+    from erukg.generator import KeyphraseGenerator as KeyphraseGenerator
+    from erukg.results import Keyphrase as Keyphrase
+    from erukg.results import Keyphrases as Keyphrases
+    from erukg.settings import Settings as Settings
+
+# Resolved on first use, so that `import erukg` stays instant and pulls in no numerical library.
+_HOMES = {
+    "Collection": "erukg.collection",
+    "ErukgError": "erukg.errors",
+    "KeyphraseGenerator": "erukg.generator",
+    "Keyphrase": "erukg.results",
+    "Keyphrases": "erukg.results",
+    "Settings": "erukg.settings",
+    "fold": "erukg.folding",
+}
+
+__all__ = [
+    "Collection",
+    "ErukgError",
+    "Keyphrase",
+    "KeyphraseGenerator",
+    "Keyphrases",
+    "Settings",
+    "__version__",
+    "fold",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'erukg' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

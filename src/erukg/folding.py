@@ -1,0 +1,117 @@
+"""When are two phrases the same phrase? One answer, used everywhere: when their folds are equal.
+
+`fold` removes what writers vary without meaning anything by it: case, accents' encoding, ligatures, HTML
+entities, hyphens, line-end hyphenation, white space, possessives and plurals. It is for matching, never for show.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg._jit import kernel
+
+__all__ = ["fold", "fold_word", "hash_phrase", "hash_phrases", "hash_runs"]
+
+_LINE_END_HYPHEN = re.compile(r"(?<=\w)(?:-|\u2010|\u00ad)[ \t]*\r?\n[ \t]*(?=\w)")
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]")
+_DASH = re.compile(r"[-\u2010-\u2015\u2212/_]+")
+_APOSTROPHE = re.compile(r"[\u2018\u2019\u02bc`]")
+_WORD = re.compile(r"[^\W_]+(?:[.'&+#@][^\W_]+)*[+#]*|[^\W_]", re.UNICODE)
+
+
+def fold(text: str) -> str:
+    """The matching form of a word or phrase: equal folds mean the same phrase.
+
+    >>> fold("Peer-to-Peer  Networks") == fold("peer to peer network")
+    True
+    """
+    if "&" in text:
+        text = html.unescape(text)
+    text = _LINE_END_HYPHEN.sub("", text)
+    if not text.isascii():
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+        text = _APOSTROPHE.sub("'", text)
+    text = _DASH.sub(" ", text.lower())
+    return " ".join(fold_word(word) for word in _WORD.findall(text))
+
+
+@lru_cache(maxsize=65536)
+def fold_word(word: str) -> str:
+    """The singular of a lower-case word by Harman's weak rules, which join variants and never split words."""
+    if word.endswith("'s"):
+        return word[:-2]
+    if len(word) < 4 or not word.endswith("s"):
+        return word
+    if word.endswith("ies") and word[-4] not in "ae":
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
+        return word[:-2]
+    if word.endswith(("ss", "us", "is")):
+        return word
+    return word[:-1]
+
+
+@kernel()
+def _fnv1a(buffer: NDArray[np.uint8], offsets: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
+    for i in range(out.size):
+        h = np.uint64(0xCBF29CE484222325)
+        for j in range(offsets[i], offsets[i + 1]):
+            h = (h ^ np.uint64(buffer[j])) * np.uint64(0x100000001B3)
+        out[i] = h
+
+
+@kernel()
+def _fnv1a_runs(
+    buffer: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    longest: int,
+    out: NDArray[np.uint64],
+) -> None:
+    start = 0
+    for i in range(ends.size):
+        h = np.uint64(0xCBF29CE484222325)
+        j = start
+        for n in range(longest):
+            if i + n >= ends.size:
+                break
+            stop = ends[i + n]
+            while j < stop:
+                h = (h ^ np.uint64(buffer[j])) * np.uint64(0x100000001B3)
+                j += 1
+            out[i, n] = h
+        start = ends[i] + 1
+
+
+def hash_phrases(folds: Sequence[str]) -> NDArray[np.uint64]:
+    """The 64-bit FNV-1a hash of each fold, by which glossaries look phrases up."""
+    encoded = [f.encode("utf-8", "surrogatepass") for f in folds]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(e) for e in encoded], out=offsets[1:])
+    out = np.empty(len(encoded), np.uint64)
+    _fnv1a(np.frombuffer(b"".join(encoded) or b"\0", np.uint8), offsets, out)
+    return out
+
+
+def hash_phrase(folded: str) -> int:
+    """`hash_phrases` for one fold."""
+    return int(hash_phrases([folded])[0])
+
+
+def hash_runs(words: Sequence[str], longest: int) -> NDArray[np.uint64]:
+    """Hashes of all runs of up to `longest` words: `[i, n]` is that of `" ".join(words[i : i + n + 1])`.
+
+    Runs that would pass the end of `words` hash to 0. Words must be folded and hold no space.
+    """
+    encoded = [w.encode("utf-8", "surrogatepass") for w in words]
+    ends = np.cumsum([len(e) + 1 for e in encoded], dtype=np.int64) - 1
+    out = np.zeros((len(encoded), longest), np.uint64)
+    if encoded:
+        _fnv1a_runs(np.frombuffer(b" ".join(encoded) + b" ", np.uint8), ends, longest, out)
+    return out

@@ -1,0 +1,110 @@
+"""All numbers a user can turn, in one frozen, validated place."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from erukg.errors import SettingsError
+
+__all__ = ["Settings"]
+
+
+def _number(default: float, low: float, high: float, help: str) -> Any:
+    return field(default=default, metadata={"low": low, "high": high, "help": help})
+
+
+def _whole(default: int, low: int, high: int, help: str) -> Any:
+    return field(default=default, metadata={"low": low, "high": high, "help": help})
+
+
+def _switch(default: bool, help: str) -> Any:
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How candidates are found and scored: score = ω^p · P_pn^λ · f̂.
+
+    Plain `Settings()` holds the values that did best on the development sets; `Settings.paper()` is the paper to
+    the letter. `settings.replace(alpha=1, beta=1)` makes a changed copy. Fields whose name starts with `absent_`
+    apply to phrases that do not occur in the text, their namesakes to phrases that do.
+    """
+
+    alpha: float = _number(0.8, 0, 1, "α: the document's share of term weights; the rest is its neighbours'")
+    beta: float = _number(0.8, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'")
+    phraseness: float = _number(1.5, 0, 10, "λ: exponent of P_pn")
+    length_penalty: float = _number(-0.25, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases")
+    position: float = _number(1.0, 0, 10, "exponent of the position factor ω")
+    absent_phraseness: float = _number(1.5, 0, 10, "λ for absent phrases")
+    absent_length_penalty: float = _number(-0.25, -20, 0.9, "γ for absent phrases")
+    neighbours: int = _whole(100, 0, 10_000, "N: how many similar documents of the collection are consulted")
+    neighbour_candidates: int = _whole(100, 0, 100_000, "how many of the neighbours' phrases are considered")
+    frequency: bool = _switch(False, "P(c|C_x) in proportion to how often c occurs, instead of 1/|C_x|")
+    drop_contained: bool = _switch(False, "leave out a single word that is part of a better phrase")
+    diversity: float = _number(0.0, 0, 1, "push down phrases that repeat the terms of better ones")
+    max_words: int = _whole(5, 1, 10, "longest phrase, in words")
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if f.type == "bool":
+                if not isinstance(value, bool):
+                    raise SettingsError(f"Setting '{f.name}' must be true or false, not {value!r}.")
+                continue
+            low, high = f.metadata["low"], f.metadata["high"]
+            kind = int if f.type == "int" else float
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not number or (kind is int and value != int(value)) or not low <= value <= high:
+                what = "a whole number" if kind is int else "a number"
+                raise SettingsError(f"Setting '{f.name}' must be {what} from {low} to {high}, not {value!r}.")
+            object.__setattr__(self, f.name, kind(value))
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Settings:
+        """The paper's settings: α = β = 0.8, λ = 1.5, γ = -0.25, N = 100, 100 neighbour candidates."""
+        return cls.from_mapping(
+            {
+                "alpha": 0.8,
+                "beta": 0.8,
+                "phraseness": 1.5,
+                "length_penalty": -0.25,
+                "position": 1.0,
+                "absent_phraseness": 1.5,
+                "absent_length_penalty": -0.25,
+                "neighbours": 100,
+                "neighbour_candidates": 100,
+                "frequency": False,
+                "drop_contained": False,
+                "diversity": 0.0,
+                "max_words": 5,
+                **changes,
+            }
+        )
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
+        """Settings from plain data; a name that does not exist is refused with the nearest one that does."""
+        known = [f.name for f in dataclasses.fields(cls)]
+        for name in values:
+            if name not in known:
+                near = difflib.get_close_matches(str(name), known, 1)
+                hint = f"did you mean '{near[0]}'?" if near else f"known settings: {', '.join(known)}."
+                raise SettingsError(f"There is no setting '{name}'; {hint}")
+        return cls(**values)
+
+    def replace(self, **changes: Any) -> Settings:
+        """A copy with some values changed."""
+        return Settings.from_mapping({**self.to_dict(), **changes})
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @property
+    def uses_neighbours(self) -> bool:
+        """False when α = β = 1 (extraction) or N = 0: then the collection is not touched at all."""
+        return self.neighbours > 0 and (self.alpha < 1 or self.beta < 1)
