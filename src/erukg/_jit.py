@@ -42,9 +42,7 @@ class Kernel(Generic[P, R]):
             return self._compiled
 
 
-def kernel(
-    *, fastmath: bool = False, parallel: bool = False
-) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+def kernel(*, fastmath: bool = False, parallel: bool = False) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Decorator form of `Kernel`."""
 
     def wrap(function: Callable[P, R]) -> Kernel[P, R]:

@@ -1,12 +1,12 @@
 """When are two phrases the same phrase? One answer, used everywhere: when their folds are equal.
 
 `fold` removes what writers vary without meaning anything by it: case, accents' encoding, ligatures, HTML
-entities, hyphens, line-end hyphenation, white space, possessives and plurals. It is for matching, never for show.
+and LaTeX markup, hyphens, line-end hyphenation, white space, possessives and plurals. It is for matching,
+never for show.
 """
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg._jit import kernel
+from erukg.text.markup import plain
 
 __all__ = ["fold", "fold_word", "hash_phrase", "hash_phrases", "hash_runs"]
 
-_LINE_END_HYPHEN = re.compile(r"(?<=\w)(?:-|\u2010|\u00ad)[ \t]*\r?\n[ \t]*(?=\w)")
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]")
 _DASH = re.compile(r"[-\u2010-\u2015\u2212/_]+")
 _APOSTROPHE = re.compile(r"[\u2018\u2019\u02bc`]")
@@ -32,9 +32,7 @@ def fold(text: str) -> str:
     >>> fold("Peer-to-Peer  Networks") == fold("peer to peer network")
     True
     """
-    if "&" in text:
-        text = html.unescape(text)
-    text = _LINE_END_HYPHEN.sub("", text)
+    text = plain(text)
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
         text = _APOSTROPHE.sub("'", text)

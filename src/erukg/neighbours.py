@@ -109,6 +109,8 @@ class Background(Protocol):
         """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
         ...
 
-    def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
+    def sources(
+        self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]
+    ) -> Sequence[tuple[Source, ...]]:
         """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
         ...

@@ -38,7 +38,9 @@ class Settings:
     alpha: float = _number(0.8, 0, 1, "α: the document's share of term weights; the rest is its neighbours'")
     beta: float = _number(0.8, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'")
     phraseness: float = _number(1.5, 0, 10, "λ: exponent of P_pn")
-    length_penalty: float = _number(-0.25, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases")
+    length_penalty: float = _number(
+        -0.25, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases"
+    )
     position: float = _number(1.0, 0, 10, "exponent of the position factor ω")
     absent_phraseness: float = _number(1.5, 0, 10, "λ for absent phrases")
     absent_length_penalty: float = _number(-0.25, -20, 0.9, "γ for absent phrases")

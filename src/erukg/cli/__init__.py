@@ -1,0 +1,62 @@
+"""The command `erukg`: one file a command, each loaded when it is used."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from erukg._version import __version__
+from erukg.cli._lazy import Later, lazy_group
+
+__all__ = ["app", "main"]
+
+_EXIT_CODES = """Exit codes: 0 all is well, 1 nothing could be done, 2 the command line is wrong,
+3 some documents were skipped, 130 interrupted."""
+
+_COMMANDS = (
+    Later(
+        "generate", "erukg.cli.generate", "Keyphrases of documents: those in the text and those not in it."
+    ),
+    Later("extract", "erukg.cli.generate", "Keyphrases in the text only, without a background collection."),
+    Later("rank", "erukg.cli.generate", "Score your own phrases (a thesaurus, tags) against documents."),
+    Later(
+        "collection",
+        "erukg.cli.collection",
+        "Build, extend, check and search background collections.",
+        group=True,
+    ),
+    Later("train", "erukg.cli.train", "Train a model and export it.", group=True),
+    Later("evaluate", "erukg.cli.evaluate", "Measure quality and speed on test sets.", group=True),
+)
+
+app = typer.Typer(
+    cls=lazy_group(_COMMANDS),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXIT_CODES,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"erukg {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Keyphrases for any text, in milliseconds and without labelled data."""
+
+
+def main() -> None:
+    """Run the command line; the entry point of the installed program."""
+    app(prog_name="erukg")

@@ -1,0 +1,129 @@
+"""`erukg evaluate`: the measuring stick as commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from erukg.evaluation.keyphrases import Progress
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="evaluate",
+    help="Measure how good keyphrases are on test sets.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Measure how good keyphrases are on test sets."""
+
+
+@app.command()
+def keyphrases(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="FOLDER...", help="Test sets: JSON Lines files, or folders of them."),
+    ],
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            "-s",
+            help="A system to run; may be repeated. Variants: NAME:paper, NAME:alpha=1,beta=0.6, "
+            "NAME:model=FOLDER. [default: erukg-generate]",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model folder or name instead of the bundled one.")
+    ] = None,
+    collection: Annotated[
+        str | None, typer.Option(help="Collection folder instead of the bundled one.")
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."
+        ),
+    ] = None,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Two of the systems: A minus B with paired-bootstrap intervals."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
+    ] = None,
+    store: Annotated[
+        Path, typer.Option(help="Where predictions are kept, so that the same command goes on after a stop.")
+    ] = Path("runs/keyphrases"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")
+    ] = None,
+) -> None:
+    """F1, precision and recall at 5 and 10 by set and on average, under the protocols 'paper' and 'stemmed'.
+
+    Prints tables to standard output and progress to standard error. Stopped with Ctrl-C, the same command
+    continues.
+    """
+    from rich.console import Console
+
+    from erukg.evaluation import load_sets
+    from erukg.evaluation.keyphrases import compare as compare_results
+    from erukg.evaluation.keyphrases import evaluate
+    from erukg.evaluation.report import print_report, to_json, write_json
+    from erukg.evaluation.systems import Options, make_system, parse_setting
+
+    options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
+    # What is compared must be run, whether it was also named or not.
+    names = list(dict.fromkeys([*(system or []), *(compare or ())])) or ["erukg-generate"]
+    systems = [make_system(name, options) for name in names]
+    datasets = [dataset.first(limit) for dataset in load_sets(folders)]
+    with _progress() as progress:
+        results = evaluate(systems, datasets, store, progress, fresh=fresh)
+    comparisons = []
+    if compare is not None:
+        by_name = dict(zip(names, results, strict=True))
+        comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed)
+    console = Console(soft_wrap=False)
+    if not console.is_terminal:  # in a file or pipe nothing bounds the width
+        console = Console(width=160)
+    print_report(console, datasets, results, comparisons)
+    if output is not None:
+        write_json(to_json(datasets, results, comparisons), output)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[tuple[str, str], TaskID] = {}
+
+        def progress(system: str, dataset: str, done: int, total: int) -> None:
+            task = tasks.get((system, dataset))
+            if task is None:
+                task = tasks[system, dataset] = bars.add_task(f"{system}  {dataset}", total=total)
+            bars.update(task, completed=done)
+
+        yield progress

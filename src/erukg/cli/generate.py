@@ -1,0 +1,212 @@
+"""`erukg generate`, `erukg extract` and `erukg rank`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from erukg.cli._options import (
+    CollectionFolder,
+    Explain,
+    Format,
+    InputFormat,
+    MaxMb,
+    MaxPdfSeconds,
+    Model,
+    NoCollection,
+    Output,
+    OutputFormat,
+    Paths,
+    Resume,
+    TaggerName,
+    TaggerOption,
+    Threads,
+    TopK,
+    settings_options,
+)
+from erukg.cli._output import Output as OutputFile
+from erukg.cli._output import choose_format
+from erukg.cli._render import RankedPhrases, Result
+from erukg.cli._work import Source, process
+from erukg.readers import InputDocument, Limits, read_phrases
+from erukg.settings import Settings
+
+if TYPE_CHECKING:
+    from erukg.generator import KeyphraseGenerator
+    from erukg.taggers import Tagger
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+_MAX_MB = Limits().document_bytes / 1e6
+_PDF_SECONDS = Limits().pdf_seconds
+# What the collection or absent phrases alone make use of.
+_ABSENT = {"alpha", "beta", "neighbours", "neighbour_candidates"} | {
+    name for name in Settings().to_dict() if name.startswith("absent_")
+}
+# The caller vouches for the phrases given to rank, so how they would be found does not matter.
+_FINDING = {
+    "beta",
+    "phraseness",
+    "absent_phraseness",
+    "neighbour_candidates",
+    "frequency",
+    "drop_contained",
+    "max_words",
+}
+
+
+@app.command()
+@settings_options()
+def generate(
+    paths: Paths = None,
+    format: OutputFormat = None,
+    top_k: TopK = 10,
+    explain: Explain = False,
+    output: Output = None,
+    resume: Resume = False,
+    threads: Threads = None,
+    model: Model = None,
+    collection: CollectionFolder = None,
+    no_collection: NoCollection = False,
+    tagger: TaggerOption = TaggerName.model,
+    input_format: InputFormat = None,
+    max_mb: MaxMb = _MAX_MB,
+    max_pdf_seconds: MaxPdfSeconds = _PDF_SECONDS,
+    *,
+    settings: Settings,
+) -> None:
+    """Keyphrases of documents: those in the text and those not in it.
+
+    For example: erukg generate paper.pdf, or erukg generate abstracts.jsonl --output phrases.jsonl
+    """
+    source = Source(paths, input_format, max_mb, max_pdf_seconds)
+    generator = _load(model, collection, no_collection, tagger)
+    sink = _open_output(source, format, output, resume, explain)
+
+    def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
+        pairs = ((document.id, document.text) for document in documents)
+        return generator.generate_batch(pairs, top_k, settings, explain=explain, threads=threads)
+
+    process(source, sink, work)
+
+
+@app.command()
+@settings_options(without=_ABSENT)
+def extract(
+    paths: Paths = None,
+    format: OutputFormat = None,
+    top_k: TopK = 10,
+    explain: Explain = False,
+    output: Output = None,
+    resume: Resume = False,
+    threads: Threads = None,
+    model: Model = None,
+    tagger: TaggerOption = TaggerName.model,
+    input_format: InputFormat = None,
+    max_mb: MaxMb = _MAX_MB,
+    max_pdf_seconds: MaxPdfSeconds = _PDF_SECONDS,
+    *,
+    settings: Settings,
+) -> None:
+    """Keyphrases in the text only, without a background collection (α = β = 1)."""
+    source = Source(paths, input_format, max_mb, max_pdf_seconds)
+    generator = _load(model, None, True, tagger)
+    sink = _open_output(source, format, output, resume, explain)
+    alone = settings.replace(alpha=1.0, beta=1.0)
+
+    def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
+        pairs = ((document.id, document.text) for document in documents)
+        return generator.generate_batch(pairs, top_k, alone, explain=explain, threads=threads)
+
+    process(source, sink, work)
+
+
+@app.command()
+@settings_options(without=_FINDING)
+def rank(
+    paths: Paths = None,
+    phrases: Annotated[
+        Path | None,
+        typer.Option(
+            "--phrases",
+            help="File of phrases: one a line, or .csv or .jsonl with a field 'phrase'.",
+            show_default=False,
+        ),
+    ] = None,
+    phrase: Annotated[
+        list[str] | None, typer.Option("--phrase", help="A phrase; may be repeated.", show_default=False)
+    ] = None,
+    format: OutputFormat = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", "-k", min=1, help="How many phrases.", show_default="all")
+    ] = None,
+    explain: Explain = False,
+    output: Output = None,
+    resume: Resume = False,
+    model: Model = None,
+    collection: CollectionFolder = None,
+    no_collection: NoCollection = False,
+    input_format: InputFormat = None,
+    max_mb: MaxMb = _MAX_MB,
+    max_pdf_seconds: MaxPdfSeconds = _PDF_SECONDS,
+    *,
+    settings: Settings,
+) -> None:
+    """Score your own phrases (a thesaurus, subject headings, tags) against documents, present in them or not.
+
+    For example: erukg rank paper.txt --phrases thesaurus.txt --top-k 20
+    """
+    wanted = [*(phrase or ()), *(read_phrases(phrases) if phrases is not None else ())]
+    if not wanted:
+        raise typer.BadParameter(
+            "Give the phrases to rank with --phrases FILE or --phrase.", param_hint="--phrases"
+        )
+    source = Source(paths, input_format, max_mb, max_pdf_seconds)
+    generator = _load(model, collection, no_collection, TaggerName.model)
+    listed = generator.phrase_list(wanted)
+    sink = _open_output(source, format, output, resume, explain)
+
+    def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
+        for document in documents:
+            found = generator.rank(document.text, listed, settings, top_k=top_k, explain=explain)
+            yield RankedPhrases(document.id, tuple(found))
+
+    process(source, sink, work)
+
+
+def _open_output(
+    source: Source, format: Format | None, path: Path | None, resume: bool, explain: bool
+) -> OutputFile:
+    path = None if path is None or str(path) == "-" else path
+    chosen = choose_format(format, path)
+    if resume and (path is None or chosen.value != "json"):
+        raise typer.BadParameter("It goes with --output FILE in the format json.", param_hint="--resume")
+    source.refuse(path)
+    return OutputFile(chosen, path, resume=resume, explain=explain)
+
+
+def _load(
+    model: str | None, collection: Path | None, no_collection: bool, tagger: TaggerName
+) -> KeyphraseGenerator:
+    if no_collection and collection is not None:
+        raise typer.BadParameter(
+            "Give a collection or --no-collection, not both.", param_hint="--no-collection"
+        )
+    from erukg.generator import KeyphraseGenerator
+
+    return KeyphraseGenerator.from_pretrained(
+        model, False if no_collection else collection, tagger=_tagger(tagger)
+    )
+
+
+def _tagger(name: TaggerName) -> Tagger | None:
+    if name is TaggerName.model:
+        return None
+    from erukg import taggers
+
+    return taggers.SpacyTagger() if name is TaggerName.spacy else taggers.NltkTagger()

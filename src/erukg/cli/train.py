@@ -1,0 +1,140 @@
+"""`erukg train`: from references to a model of one's own, as commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from erukg.taggers import Tagger
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="train",
+    help="Train a model on references and export it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Train a model on references and export it."""
+
+
+Files = list[Path] | None
+
+
+@app.command()
+def prepare(
+    out: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder to write; replaced when it is such a folder.")
+    ],
+    tokenizer: Annotated[
+        Path, typer.Option(help="tokenizer.json of the base model, or the folder that holds it.")
+    ],
+    corpus: Annotated[
+        Files,
+        typer.Option(
+            help='Documents: {"id", "title", "abstract"} a line; may be repeated, as all files may.'
+        ),
+    ] = None,
+    titles: Annotated[
+        bool, typer.Option("--titles/--no-titles", help="Titles as references to their abstracts.")
+    ] = True,
+    title_share: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of the titles that become references.")
+    ] = 1.0,
+    contexts: Annotated[
+        Files, typer.Option(help='Citation contexts: {"context", "cited_id", "citing_id", "section"?}.')
+    ] = None,
+    queries: Annotated[
+        Files, typer.Option(help='Queries: {"query", "doc_id" or "doc_text", "label"?}.')
+    ] = None,
+    scirepeval: Annotated[
+        Files, typer.Option(help="SciRepEval Search: queries with scored candidates.")
+    ] = None,
+    unarxive: Annotated[Files, typer.Option(help="unarXive 2022: full texts with citations.")] = None,
+    plain: Annotated[
+        Files, typer.Option(help='Any references: {"reference", "document", "negatives"?, "type"?}.')
+    ] = None,
+    dev: Annotated[
+        Files, typer.Option(help="Sets with gold keyphrases to score training on; files or folders.")
+    ] = None,
+    tag_corpus: Annotated[
+        Files, typer.Option(help="Corpus files to take text for the tag head from, tagged by --tagger.")
+    ] = None,
+    tagged: Annotated[
+        Files, typer.Option(help="Text for the tag head that is tagged already: word, tab, tag a line.")
+    ] = None,
+    tagger: Annotated[
+        str, typer.Option(help="Tagger of --dev and --tag-corpus: 'nltk' or the name of a spaCy model.")
+    ] = "en_core_web_sm",
+    tag_count: Annotated[int, typer.Option(min=1, help="Documents to tag.")] = 24_000,
+    tag_held_out: Annotated[int, typer.Option(min=0, help="Tagged texts kept for measuring.")] = 1_000,
+    tolerance: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of the rows of a file that may be bad.")
+    ] = 0.01,
+    seed: Annotated[int, typer.Option(help="The same seed and files give the same folder.")] = 0,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes. [default: one a core]")] = None,
+) -> None:
+    """Turn references into training data: triplets, and where asked for dev sets and tagged text.
+
+    Files are JSON Lines, plain or compressed (.gz, .xz). Each part of the folder can be prepared in a run of its own.
+    """
+    from erukg.errors import InputError
+    from erukg.training import references as forms
+    from erukg.training.triplets import prepare as prepare_triplets
+
+    sources: list[forms.Reader] = []
+    if corpus:
+        sources.append(forms.Titles(corpus) if titles else forms.Corpus(corpus))
+    if unarxive:
+        sources.append(forms.Unarxive(unarxive, titles))
+    for form, files in (
+        (forms.CitationContexts, contexts),
+        (forms.Queries, queries),
+        (forms.SciRepEval, scirepeval),
+        (forms.Plain, plain),
+    ):
+        if files:
+            sources.append(form(files))
+    if not (sources or dev or tag_corpus or tagged):
+        raise InputError(
+            "There is nothing to prepare; give references, such as --corpus FILE, or --dev or --tagged."
+        )
+    if sources:
+        typer.echo(
+            prepare_triplets(
+                sources, out, tokenizer, seed, title_share=title_share, tolerance=tolerance, jobs=jobs
+            )
+        )
+    if tag_corpus or tagged:
+        from erukg.training.tagged import prepare_tagged
+
+        if tag_corpus and tagged:
+            raise InputError(
+                "Text for the tag head comes from --tag-corpus or from --tagged; give one of them."
+            )
+        teacher = _tagger(tagger) if tag_corpus else None
+        folder = out / "tagged"
+        typer.echo(
+            prepare_tagged(
+                tag_corpus or tagged or [], tokenizer, teacher, folder, tag_count, tag_held_out, seed
+            )
+        )
+    if dev:
+        from erukg.training.devset import dev_files, prepare_dev
+
+        teacher = _tagger(tagger)
+        for file in dev_files(dev):
+            typer.echo(prepare_dev(file, tokenizer, teacher, out / "dev"))
+
+
+def _tagger(name: str) -> Tagger:
+    from erukg.taggers import NltkTagger, SpacyTagger
+
+    return NltkTagger() if name == "nltk" else SpacyTagger(name)

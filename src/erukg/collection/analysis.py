@@ -1,0 +1,104 @@
+"""Text to BM25 terms: lower-case words, English stop words dropped, Snowball stems, each a 64-bit number.
+
+The strings themselves are never stored: a collection keeps only the numbers, and two different stems of one
+collection share a number with a chance of about one in 10^8 for a million stems.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ANALYSIS", "STOP_WORDS", "Query", "analyse", "stems", "terms_of", "text_key"]
+
+#: The name of this analysis, written into every collection: texts must be analysed as the collection was.
+ANALYSIS = "english-snowball-1"
+
+#: Lucene's English stop words.
+STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
+    "this to was will with".split()
+)
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_LONGEST_WORD = 100
+_CACHE_WORDS = 500_000
+
+# A stemmer object is not thread-safe, so every thread has its own; the cache of finished words is shared, as
+# reading and writing one key of a dict is atomic.
+_local = threading.local()
+_cache: dict[str, int] = {}
+
+
+def _stemmer() -> Any:
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:
+        import Stemmer
+
+        stemmer = _local.stemmer = Stemmer.Stemmer("english")
+    return stemmer
+
+
+def _words(text: str) -> list[str]:
+    text = text.lower()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    return _WORD.findall(text)
+
+
+def stems(text: str) -> list[str]:
+    """The stems that `terms_of` numbers, in the order of the text: for comparison with other BM25 programs."""
+    stem = _stemmer().stemWord
+    found = (stem(word[:_LONGEST_WORD]) for word in _words(text) if word not in STOP_WORDS)
+    return [s for s in found if s]
+
+
+def _number(word: str) -> int:
+    stem = "" if word in STOP_WORDS else _stemmer().stemWord(word[:_LONGEST_WORD])
+    number = int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest(), "little") or 1 if stem else 0
+    if len(_cache) >= _CACHE_WORDS:
+        _cache.clear()
+    _cache[word] = number
+    return number
+
+
+def terms_of(text: str) -> NDArray[np.uint64]:
+    """The term of every word of the text in order, repeats and all; stop words leave nothing."""
+    get = _cache.get
+    numbers: list[int] = []
+    for word in _words(text):
+        number = get(word)
+        if number is None:
+            number = _number(word)
+        if number:
+            numbers.append(number)
+    return np.array(numbers, np.uint64)
+
+
+def text_key(terms: NDArray[np.uint64]) -> int:
+    """A 64-bit number of the sequence of terms: texts that differ only in case, spacing or punctuation share it."""
+    digest = hashlib.blake2b(np.ascontiguousarray(terms, "<u8").tobytes(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A text as BM25 sees it: distinct terms ascending, how often each occurs, and the number of the whole text."""
+
+    terms: NDArray[np.uint64]
+    counts: NDArray[np.int64]
+    key: int
+
+
+def analyse(text: str) -> Query:
+    """The query that a whole document makes."""
+    flat = terms_of(text)
+    terms, counts = np.unique(flat, return_counts=True)
+    return Query(terms, counts, text_key(flat))

@@ -1,0 +1,57 @@
+"""From neighbours to what the equations read of them, as arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg._jit import kernel
+
+__all__ = ["collect_phrases", "sum_by_phrase"]
+
+
+@kernel()
+def collect_phrases(
+    phrases: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    glossary: NDArray[np.int32],
+    glossary_size: int,
+    out_phrases: NDArray[np.int64],
+    out_neighbours: NDArray[np.int64],
+    out_shares: NDArray[np.float64],
+) -> int:
+    """C̃_x' ∩ glossary of each document: its phrases, whose they are, and P(c | C̃_x') = 1 / |C̃_x'|.
+
+    Returns how many there are, or -1 when the data is damaged. Starts and stops must lie within `phrases`, and the
+    outputs hold as many entries as the lists together.
+    """
+    n = 0
+    for i in range(starts.size):
+        first = n
+        for j in range(starts[i], stops[i]):
+            row = phrases[j]
+            if row >= glossary.size:
+                return -1
+            number = glossary[row]
+            if number >= glossary_size:
+                return -1
+            if number >= 0:
+                out_phrases[n] = number
+                out_neighbours[n] = i
+                n += 1
+        for k in range(first, n):
+            out_shares[k] = 1.0 / (n - first)
+    return n
+
+
+def sum_by_phrase(
+    phrases: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Distinct phrases, ascending, and the sum of each one's values."""
+    if not len(phrases):
+        return phrases, values
+    order = np.argsort(phrases, kind="stable")
+    phrases = phrases[order]
+    first = np.flatnonzero(np.append(True, phrases[1:] != phrases[:-1]))
+    return phrases[first], np.add.reduceat(values[order], first)

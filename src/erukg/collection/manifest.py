@@ -1,0 +1,217 @@
+"""The manifest: one small file that says what the collection is right now.
+
+Everything else in the folder is immutable. A commit writes new files first and then replaces the manifest by an
+atomic rename, so a reader finds either the old commit or the new one, whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from erukg.collection.arrays import FileEntry, damaged
+from erukg.errors import CollectionError
+
+__all__ = ["FORMAT_VERSION", "MANIFEST", "Journal", "Manifest", "SegmentEntry", "read_manifest", "sync_folder", "write_manifest"]
+
+MANIFEST = "manifest.json"
+FORMAT_VERSION = 1
+_FORMAT = "erukg-collection"
+_LARGEST = 1 << 24
+_FILE_NAME = re.compile(r"(?:segment|commit)-[0-9]{8}\.bin")
+_WHOLE = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEntry:
+    """A segment: its file, how many documents it holds, how many of them are not removed, and these' length in terms."""
+
+    file: FileEntry
+    documents: int
+    live: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """How far an unfinished build or addition has come: `rows` of the input are dealt with, `bad` of them were skipped."""
+
+    source: str
+    rows: int
+    bad: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One commit.
+
+    fingerprint    of the model whose term weights are stored
+    analysis       how texts became terms
+    vocab_size     of the model
+    weight_limit   the term weight that the largest 8-bit code stands for
+    k1, b          of BM25
+    glossary_documents  how many documents a phrase must describe to be in the glossary
+    frozen         rare phrases were left out to save space, so nothing may be added or removed
+    next_file      number of the next file to write
+    commit         the file with everything that depends on all segments together
+    """
+
+    number: int
+    fingerprint: str
+    analysis: str
+    vocab_size: int
+    weight_limit: float
+    k1: float
+    b: float
+    glossary_documents: int
+    frozen: bool
+    next_file: int
+    commit: FileEntry
+    segments: tuple[SegmentEntry, ...] = ()
+    journal: Journal | None = None
+    version: int = field(default=FORMAT_VERSION)
+
+    @property
+    def documents(self) -> int:
+        """How many documents the collection holds, removed ones not counted."""
+        return sum(segment.live for segment in self.segments)
+
+    @property
+    def length(self) -> int:
+        """Their length in terms, all together."""
+        return sum(segment.length for segment in self.segments)
+
+    @property
+    def files(self) -> tuple[FileEntry, ...]:
+        return (self.commit, *(segment.file for segment in self.segments))
+
+
+def _serialise(manifest: Manifest) -> bytes:
+    data = {"format": _FORMAT, **asdict(manifest)}
+    data["checksum"] = hashlib.sha256(_canonical(data)).hexdigest()
+    return _canonical(data)
+
+
+def _canonical(data: dict[str, Any]) -> bytes:
+    return (json.dumps(data, sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode()
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Make `manifest` the current commit: on the disk under another name first, then renamed."""
+    temporary = folder / (MANIFEST + ".tmp")
+    with temporary.open("wb") as file:
+        file.write(_serialise(manifest))
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(folder)
+    temporary.replace(folder / MANIFEST)
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the folder's list of files is on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The current commit, or a `CollectionError` that says why there is none to be used."""
+    path = folder / MANIFEST
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_LARGEST + 1)
+    except FileNotFoundError as error:
+        what = "holds no collection (it has no manifest.json)" if folder.is_dir() else "does not exist"
+        raise CollectionError(f"{folder} {what}; make one with: erukg collection build {folder} SOURCE.") from error
+    except OSError as error:
+        raise CollectionError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(raw) > _LARGEST:
+        raise damaged(path, "it is too long for a manifest")
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, "it is not JSON") from error
+    if not isinstance(data, dict) or data.get("format") != _FORMAT:
+        raise damaged(path, "it is not the manifest of a collection")
+    if data.get("version") != FORMAT_VERSION:
+        raise CollectionError(
+            f"{folder} has collection format {str(data.get('version'))[:20]!r}, this program reads {FORMAT_VERSION}; "
+            "update erukg or build the collection again."
+        )
+    given = data.pop("checksum", None)
+    if given != hashlib.sha256(_canonical(data)).hexdigest():
+        raise damaged(path, "its checksum does not fit")
+    try:
+        manifest = _parse(data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged(path, f"it cannot be used: {error!r}") from error
+    if raw != _serialise(manifest):
+        raise damaged(path, "it is not written as manifests are")
+    return manifest
+
+
+def _parse(data: dict[str, Any]) -> Manifest:
+    segments = data["segments"]
+    if not isinstance(segments, list):
+        raise TypeError("segments")
+    journal = data["journal"]
+    return Manifest(
+        number=_int(data["number"]),
+        fingerprint=_str(data["fingerprint"]),
+        analysis=_str(data["analysis"]),
+        vocab_size=_int(data["vocab_size"], 1 << 16),
+        weight_limit=_float(data["weight_limit"]),
+        k1=_float(data["k1"]),
+        b=_float(data["b"]),
+        glossary_documents=_int(data["glossary_documents"]),
+        frozen=_bool(data["frozen"]),
+        next_file=_int(data["next_file"]),
+        commit=_file(data["commit"]),
+        segments=tuple(_segment(s) for s in segments),
+        journal=None if journal is None else Journal(_str(journal["source"]), _int(journal["rows"]), _int(journal["bad"])),
+        version=_int(data["version"]),
+    )
+
+
+def _segment(data: Any) -> SegmentEntry:
+    documents = _int(data["documents"], 1 << 28)
+    return SegmentEntry(_file(data["file"]), documents, _int(data["live"], documents), _int(data["length"]))
+
+
+def _file(data: Any) -> FileEntry:
+    name = _str(data["name"])
+    if not _FILE_NAME.fullmatch(name):
+        raise ValueError(f"file name {name[:40]!r}")
+    return FileEntry(name, _int(data["bytes"]), _int(data["crc32"], (1 << 32) - 1))
+
+
+def _int(value: Any, most: int = _WHOLE) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"{value!r} is not a whole number up to {most}")
+    return value
+
+
+def _float(value: Any) -> float:
+    if type(value) is not float or not 0 <= value <= 1e6:
+        raise ValueError(f"{value!r} is not a number up to a million")
+    return value
+
+
+def _str(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError(f"{value!r} is not a string")
+    return value
+
+
+def _bool(value: Any) -> bool:
+    if type(value) is not bool:
+        raise TypeError(f"{value!r} is not true or false")
+    return value

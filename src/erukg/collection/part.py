@@ -1,0 +1,125 @@
+"""Documents gathered in memory until they are worth a segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.collection.analysis import terms_of, text_key
+from erukg.collection.arrays import ArrayFileWriter
+from erukg.collection.encoded import EncodedDocument, Phrase
+from erukg.collection.manifest import SegmentEntry
+from erukg.collection.postings import invert, number_terms, pack
+from erukg.collection.ragged import hash_strings, offsets_of, pack_strings
+from erukg.collection.segment import Forms, entry_of
+from erukg.collection.weights import MOST_TERMS, high_values, pack_weights, quantise
+from erukg.errors import InputError
+from erukg.folding import hash_phrases
+
+__all__ = ["Part"]
+
+
+class Part:
+    """A segment in the making. `full` says when it is time to `write` it."""
+
+    def __init__(self, vocab_size: int, weight_limit: float, most_terms: int, documents: int, terms: int) -> None:
+        self._vocab_size = vocab_size
+        self._limit = weight_limit
+        self._keep = min(most_terms, MOST_TERMS)
+        self._most_documents = documents
+        self._most_length = terms
+        self._length = 0
+        self.ids: list[str] = []
+        self._terms: list[NDArray[np.uint64]] = []
+        self._texts: list[int] = []
+        self._weights: list[bytes] = []
+        self._rows: list[list[int]] = []
+        self._forms: dict[tuple[str, str], int] = {}
+        self._pieces: list[tuple[int, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def full(self) -> bool:
+        return len(self.ids) >= self._most_documents or self._length >= self._most_length
+
+    def add(self, id: str, text: str, document: EncodedDocument) -> None:
+        """Take a document in, or say in an `InputError` why it cannot be; then nothing has changed."""
+        ids, weights = np.asarray(document.term_ids), np.asarray(document.term_weights, np.float64)
+        if ids.shape != weights.shape or ids.ndim != 1:
+            raise InputError(f"It has {ids.size} term ids but {weights.size} term weights.")
+        if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size or np.unique(ids).size != ids.size):
+            raise InputError(f"Its term ids are not distinct numbers below {self._vocab_size}.")
+        if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+            raise InputError("Its term weights are not all finite and at least 0.")
+        phrases = _checked(document.phrases, self._vocab_size)
+        terms = terms_of(text)
+        self._weights.append(pack_weights(*quantise(ids, weights, self._keep, self._limit), high_values(self._vocab_size)))
+        self._rows.append([self._row(phrase) for phrase in phrases])
+        self._terms.append(terms)
+        self._texts.append(text_key(terms))
+        self._length += len(terms)
+        self.ids.append(id)
+
+    def _row(self, phrase: Phrase) -> int:
+        key = (phrase.fold, phrase.form.lower())
+        row = self._forms.get(key)
+        if row is None:
+            row = self._forms[key] = len(self._pieces)
+            self._pieces.append(phrase.terms)
+        return row
+
+    def write(self, path: Path) -> SegmentEntry:
+        """Write the segment to `path` and wait until it is on the disk."""
+        lengths = np.fromiter((len(t) for t in self._terms), np.int64, len(self._terms))
+        vocabulary, numbers = number_terms(np.concatenate([np.empty(0, np.uint64), *self._terms]))
+        indptr, documents, frequencies = invert(numbers, lengths, len(vocabulary))
+        words, ends = pack(indptr, documents, frequencies)
+        forms, rank = self._sorted_forms()
+        counts = np.fromiter((len(r) for r in self._rows), np.int64, len(self._rows))
+        rows = np.fromiter((row for r in self._rows for row in r), np.int64, int(counts.sum()))
+        ids, ids_offsets = pack_strings(self.ids)
+        sizes = np.fromiter((len(w) for w in self._weights), np.int64, len(self._weights))
+        with ArrayFileWriter(path) as file:
+            file.add("vocabulary", vocabulary)
+            file.add("postings", words)
+            file.add("postings.offsets", offsets_of(np.diff(ends, prepend=0)))
+            file.add("frequencies", np.diff(indptr).astype(np.uint32))
+            file.add("lengths", lengths.astype(np.uint32))
+            file.add("texts", np.array(self._texts, np.uint64))
+            file.add("ids", ids)
+            file.add("ids.offsets", ids_offsets)
+            file.add("weights", np.frombuffer(b"".join(self._weights), np.uint8))
+            file.add("weights.offsets", offsets_of(sizes))
+            file.add("phrases", rank[rows].astype(np.uint32))
+            file.add("phrases.offsets", offsets_of(counts))
+            forms.write(file, "forms")
+            return entry_of(file.close(), lengths)
+
+    def _sorted_forms(self) -> tuple[Forms, NDArray[np.int64]]:
+        text, text_offsets = pack_strings([form for _, form in self._forms])
+        folds = hash_phrases([fold for fold, _ in self._forms])
+        order = np.lexsort((hash_strings(text, text_offsets), folds))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        keys = list(self._forms)
+        text, text_offsets = pack_strings([keys[i][1] for i in order.tolist()])
+        pieces = [self._pieces[i] for i in order.tolist()]
+        counts = np.fromiter((len(p) for p in pieces), np.int64, len(pieces))
+        terms = np.fromiter((t for p in pieces for t in p), np.uint16, int(counts.sum()))
+        return Forms(folds[order], text, text_offsets, terms, offsets_of(counts)), rank
+
+
+def _checked(phrases: Sequence[Phrase], vocab_size: int) -> list[Phrase]:
+    kept: dict[str, Phrase] = {}
+    for phrase in phrases:
+        if not phrase.fold or not phrase.form or not phrase.terms:
+            raise InputError(f"Its phrase {phrase.form!r} has no fold, no written form or no word pieces.")
+        if not all(0 <= t < vocab_size for t in phrase.terms):
+            raise InputError(f"Its phrase {phrase.form!r} has word pieces beyond the vocabulary of {vocab_size}.")
+        kept.setdefault(phrase.fold, phrase)
+    return list(kept.values())

@@ -1,0 +1,327 @@
+"""Posting lists, laid out for scanning.
+
+A term's list is a run of 16-bit words, one stretch for every block of 4,096 documents that holds the term:
+
+    block number
+    count of documents with tf = 1 (13 bits), top bit: more follow
+    those documents' places in the block
+    if more follow:   count of documents with 2 <= tf <= 17 (13 bits), top bit: even larger tf follow
+                      those, as place << 4 | tf - 2
+    if larger follow: their count, then place and tf (at most 65,535) of each
+
+Almost three quarters of all postings have tf = 1, so these cost two bytes and the simplest of loops; grouping by
+tf keeps unpredictable branches out of the scan, and a block's scores stay in the first-level cache. Frequencies are
+exact and nothing here depends on other documents, so that a collection can grow without rewriting its postings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg._jit import kernel
+
+__all__ = ["BLOCK", "BLOCK_BITS", "count_live", "decode", "invert", "number_terms", "pack"]
+
+BLOCK_BITS = 12
+BLOCK = 1 << BLOCK_BITS
+_WORDS_A_POSTING = 6  # the most that one posting can take: a stretch of its own with a large tf
+
+
+@kernel()
+def _number(terms: NDArray[np.uint64], table: NDArray[np.int32], distinct: NDArray[np.uint64], out: NDArray[np.int32]) -> int:
+    mask = table.size - 1
+    count = 0
+    for i in range(terms.size):
+        term = terms[i]
+        slot = np.int64(term & np.uint64(mask))
+        while True:
+            known = table[slot]
+            if known < 0:
+                table[slot] = count
+                distinct[count] = term
+                out[i] = count
+                count += 1
+                break
+            if distinct[known] == term:
+                out[i] = known
+                break
+            slot = (slot + 1) & mask
+    return count
+
+
+def number_terms(terms: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """The distinct terms, ascending, and the place of every term among them (`np.unique` without the big sort)."""
+    size = 1 << max(4, int(2 * len(terms)).bit_length())
+    distinct, numbers = np.empty(len(terms), np.uint64), np.empty(len(terms), np.int32)
+    count = _number(terms, np.full(size, -1, np.int32), distinct, numbers)
+    order = np.argsort(distinct[:count])
+    rank = np.empty(count, np.int32)
+    rank[order] = np.arange(count, dtype=np.int32)
+    return distinct[order], rank[numbers]
+
+
+@kernel()
+def _invert(
+    numbers: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    documents: NDArray[np.int32],
+    frequencies: NDArray[np.int32],
+) -> int:
+    # Counting sort in two passes over the text; `last` finds repeats within a document.
+    last = np.full(indptr.size - 1, -1, np.int32)
+    start = 0
+    for d in range(ends.size):
+        for j in range(start, ends[d]):
+            t = numbers[j]
+            if last[t] != d:
+                last[t] = d
+                indptr[t + 1] += 1
+        start = ends[d]
+    for t in range(indptr.size - 1):
+        indptr[t + 1] += indptr[t]
+        last[t] = -1
+    place = indptr[:-1].copy()
+    start = 0
+    for d in range(ends.size):
+        for j in range(start, ends[d]):
+            t = numbers[j]
+            if last[t] != d:
+                last[t] = d
+                documents[place[t]] = d
+                frequencies[place[t]] = 1
+                place[t] += 1
+            else:
+                frequencies[place[t] - 1] += 1
+        start = ends[d]
+    return indptr[-1]
+
+
+def invert(
+    numbers: NDArray[np.int32], lengths: NDArray[Any], n_terms: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """From documents' term numbers to (indptr, documents, frequencies) by term, documents ascending."""
+    indptr = np.zeros(n_terms + 1, np.int64)
+    documents, frequencies = np.empty(len(numbers), np.int32), np.empty(len(numbers), np.int32)
+    count = _invert(numbers, np.cumsum(lengths, dtype=np.int64), indptr, documents, frequencies)
+    return indptr, documents[:count], frequencies[:count]
+
+
+@kernel()
+def _pack(
+    indptr: NDArray[np.int64],
+    documents: NDArray[np.int32],
+    frequencies: NDArray[np.int32],
+    words: NDArray[np.uint16],
+    ends: NDArray[np.int64],
+) -> int:
+    p = 0
+    for t in range(indptr.size - 1):
+        j, stop = indptr[t], indptr[t + 1]
+        while j < stop:
+            block = documents[j] >> 12
+            end = j
+            ones, some, many = 0, 0, 0
+            while end < stop and documents[end] >> 12 == block:
+                if frequencies[end] == 1:
+                    ones += 1
+                elif frequencies[end] <= 17:
+                    some += 1
+                else:
+                    many += 1
+                end += 1
+            words[p] = block
+            words[p + 1] = ones | (0x8000 if some + many > 0 else 0)
+            a = p + 2
+            b = a + ones
+            p = b
+            if some + many > 0:
+                words[b] = some | (0x8000 if many > 0 else 0)
+                b += 1
+                p = b + some
+            c = p
+            if many > 0:
+                words[c] = many
+                c += 1
+                p = c + 2 * many
+            for i in range(j, end):
+                d, f = documents[i] & 4095, frequencies[i]
+                if f == 1:
+                    words[a] = d
+                    a += 1
+                elif f <= 17:
+                    words[b] = d << 4 | (f - 2)
+                    b += 1
+                else:
+                    words[c] = d
+                    words[c + 1] = min(f, 65535)
+                    c += 2
+            j = end
+        ends[t] = p
+    return p
+
+
+def pack(
+    indptr: NDArray[np.int64], documents: NDArray[np.int32], frequencies: NDArray[np.int32]
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """The words of these lists and where each list ends."""
+    words = np.empty(_WORDS_A_POSTING * len(documents), np.uint16)
+    ends = np.empty(len(indptr) - 1, np.int64)
+    return words[: _pack(indptr, documents, frequencies, words, ends)], ends
+
+
+@kernel()
+def _decode(
+    words: NDArray[np.uint16],
+    offsets: NDArray[np.uint32],
+    first: int,
+    last: int,
+    targets: NDArray[np.int64],
+    renumber: NDArray[np.int32],
+    place: NDArray[np.int64],
+    documents: NDArray[np.int32],
+    frequencies: NDArray[np.int32],
+) -> bool:
+    size = words.size
+    for t in range(first, last):
+        i, stop = np.int64(offsets[t]), np.int64(offsets[t + 1])
+        if i > stop or stop > size:
+            return False
+        out = targets[t - first]
+        while i < stop:
+            if i + 2 > stop:
+                return False
+            base = np.int64(words[i]) << 12
+            head = np.int64(words[i + 1])
+            a = i + 2
+            a_end = a + (head & 0x1FFF)
+            b = a_end
+            b_end = b
+            c = b
+            c_end = b
+            if head & 0x8000:
+                if a_end >= stop:
+                    return False
+                head = np.int64(words[a_end])
+                b = a_end + 1
+                b_end = b + (head & 0x1FFF)
+                c = b_end
+                c_end = c
+                if head & 0x8000:
+                    if b_end >= stop:
+                        return False
+                    c = b_end + 1
+                    c_end = c + 2 * np.int64(words[b_end])
+            if a_end > stop or b_end > stop or c_end > stop:
+                return False
+            # Each group is in the order of documents; together they are merged.
+            while a < a_end or b < b_end or c < c_end:
+                da = np.int64(words[a]) if a < a_end else 1 << 20
+                db = np.int64(words[b]) >> 4 if b < b_end else 1 << 20
+                dc = np.int64(words[c]) if c < c_end else 1 << 20
+                if da < db and da < dc:
+                    d, f = da, 1
+                    a += 1
+                elif db < dc:
+                    d, f = db, (np.int64(words[b]) & 15) + 2
+                    b += 1
+                else:
+                    d, f = dc, np.int64(words[c + 1])
+                    c += 2
+                d += base
+                if d >= renumber.size:
+                    return False
+                new = renumber[d]
+                if new < 0:
+                    continue
+                if out < 0:
+                    return False
+                p = place[out]
+                if p >= documents.size:
+                    return False
+                documents[p] = new
+                frequencies[p] = f
+                place[out] = p + 1
+            i = c_end
+    return True
+
+
+def decode(
+    words: NDArray[np.uint16],
+    offsets: NDArray[np.uint32],
+    first: int,
+    last: int,
+    targets: NDArray[np.int64],
+    renumber: NDArray[np.int32],
+    place: NDArray[np.int64],
+    documents: NDArray[np.int32],
+    frequencies: NDArray[np.int32],
+) -> None:
+    """Unpack the lists of terms `first` to `last`, appending the list of term t to list `targets[t - first]`.
+
+    `place` says where each target's next posting goes and is moved on; documents get the numbers in `renumber`,
+    and those with a negative one are left out.
+    """
+    if not _decode(words, offsets, first, last, targets, renumber, place, documents, frequencies):
+        raise ValueError("a posting list is not as it was written")
+
+
+@kernel()
+def _count_live(words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8], out: NDArray[np.uint32]) -> bool:
+    size, n = words.size, dead.size
+    for t in range(out.size):
+        i, stop = np.int64(offsets[t]), np.int64(offsets[t + 1])
+        if i > stop or stop > size:
+            return False
+        live = 0
+        while i < stop:
+            if i + 2 > stop:
+                return False
+            base = np.int64(words[i]) << 12
+            head = np.int64(words[i + 1])
+            i += 2
+            end = i + (head & 0x1FFF)
+            if end > stop or (head & 0x8000 and end >= stop):
+                return False
+            while i < end:
+                d = base + words[i]
+                if d >= n:
+                    return False
+                live += dead[d] == 0
+                i += 1
+            if head & 0x8000:
+                head = np.int64(words[i])
+                i += 1
+                end = i + (head & 0x1FFF)
+                if end > stop or (head & 0x8000 and end >= stop):
+                    return False
+                while i < end:
+                    d = base + (words[i] >> 4)
+                    if d >= n:
+                        return False
+                    live += dead[d] == 0
+                    i += 1
+                if head & 0x8000:
+                    end = i + 1 + 2 * np.int64(words[i])
+                    i += 1
+                    if end > stop:
+                        return False
+                    while i < end:
+                        d = base + words[i]
+                        if d >= n:
+                            return False
+                        live += dead[d] == 0
+                        i += 2
+        out[t] = live
+    return True
+
+
+def count_live(words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """In how many documents that are not `dead` each term occurs; every word of the lists is checked on the way."""
+    out = np.empty(len(offsets) - 1, np.uint32)
+    if not _count_live(words, offsets, dead, out):
+        raise ValueError("a posting list is not as it was written")
+    return out

@@ -1,0 +1,299 @@
+"""An opened collection: finds a text's neighbours and sums what they know."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.collection.analysis import ANALYSIS, Query, analyse
+from erukg.collection.arrays import damaged
+from erukg.collection.commit import Commit, open_commit
+from erukg.collection.gather import collect_phrases, sum_by_phrase
+from erukg.collection.glossary import MappedGlossary
+from erukg.collection.manifest import Manifest, read_manifest
+from erukg.collection.postings import BLOCK
+from erukg.collection.ragged import bounds
+from erukg.collection.search import best_first, idf, norms, scan
+from erukg.collection.segment import Segment
+from erukg.collection.weights import add_weights, decode_table, high_values
+from erukg.errors import CollectionError, InputError
+from erukg.neighbours import Neighbourhood, Source
+
+__all__ = ["Collection", "Hits", "open_parts"]
+
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Documents found, best first: their numbers in the collection and BM25 scores."""
+
+    documents: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
+    """The current commit with all its files mapped.
+
+    A writer may replace the commit between reading the manifest and opening its files; then the new one is read.
+    """
+    manifest = read_manifest(folder)
+    for _ in range(_TRIES):
+        try:
+            segments = tuple(Segment.open(folder, entry) for entry in manifest.segments)
+            return manifest, segments, open_commit(folder, manifest, segments)
+        except FileNotFoundError as error:
+            newer = read_manifest(folder)
+            if newer.number == manifest.number:
+                raise damaged(Path(error.filename), "the file is missing") from error
+            manifest = newer
+        except OSError as error:
+            raise CollectionError(f"{folder} cannot be opened: {error}.") from error
+    raise CollectionError(f"{folder} is rewritten faster than it can be opened; try again when the writer is done.")
+
+
+class Collection:
+    """D, memory-mapped and read-only (`erukg.neighbours.Background`). Safe to use from many threads.
+
+    It shows the commit that was current when it was opened, whatever is added or removed afterwards.
+    """
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, segments: Sequence[Segment], commit: Commit, threads: int
+    ) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self._segments = tuple(segments)
+        self._commit = commit
+        self._threads = threads
+        self._starts = np.cumsum([0, *(len(s) for s in segments)])
+        self._glossary = MappedGlossary(folder / manifest.commit.name, commit.phrases, commit.counts)
+        self._table = decode_table(manifest.weight_limit)
+        self._lock = threading.Lock()
+        self._norms: list[NDArray[np.float32]] | None = None
+        self._pool: ThreadPoolExecutor | None = None
+
+    @classmethod
+    def open(cls, folder: str | Path, *, fingerprint: str | None = None, threads: int = 1) -> Collection:
+        """Open the collection in `folder`.
+
+        With a `fingerprint` (`Encoder.fingerprint`) it is refused when another model made it. `threads` is how many
+        cores one search may use; searches from several threads run side by side anyway.
+        """
+        folder = Path(folder)
+        if threads < 1:
+            raise InputError(f"A search needs at least 1 thread, not {threads}.")
+        manifest, segments, commit = open_parts(folder)
+        if manifest.analysis != ANALYSIS:
+            raise CollectionError(
+                f"{folder} was made with text analysis {manifest.analysis!r}, this program has {ANALYSIS!r}; build it again."
+            )
+        if fingerprint is not None and fingerprint != manifest.fingerprint:
+            raise CollectionError(
+                f"{folder} was made with model {manifest.fingerprint[:12]}, not with {fingerprint[:12]}; "
+                "use the model it was made with or build the collection again."
+            )
+        return cls(folder, manifest, segments, commit, threads)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the model whose term weights are stored."""
+        return self.manifest.fingerprint
+
+    @property
+    def complete(self) -> bool:
+        """False while a build or an addition is unfinished: run the same command again to finish it."""
+        return self.manifest.journal is None
+
+    @property
+    def glossary(self) -> MappedGlossary:
+        return self._glossary
+
+    def __len__(self) -> int:
+        return self.manifest.documents
+
+    def search(self, text: str, n: int, *, exclude: str | None = None) -> Hits:
+        """The `n` documents with the highest BM25 score above 0 for the whole text as query.
+
+        Documents with the same text, and the one with the id `exclude`, are passed over.
+        """
+        return self.search_terms(analyse(text), n, exclude=exclude)
+
+    def search_terms(self, query: Query, n: int, *, exclude: str | None = None) -> Hits:
+        """`search` for a text that is analysed already."""
+        n = min(n, len(self))
+        if n <= 0 or not len(query.terms):
+            return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
+        jobs = self._jobs(query, exclude)
+        if len(jobs) == 1 or self._threads == 1:
+            return self._run(jobs, n)
+        found = list(self._executor().map(lambda job: self._run([job], n), jobs))
+        scores = np.concatenate([hits.scores for hits in found])
+        scores, documents = best_first(scores, np.concatenate([hits.documents for hits in found]), n)
+        return Hits(documents, scores)
+
+    def _run(self, jobs: list[tuple[Segment, tuple[Any, ...]]], n: int) -> Hits:
+        scores, documents, size = np.empty(n, np.float32), np.empty(n, np.int64), 0
+        for segment, arguments in jobs:
+            size = scan(*arguments, scores, documents, size)
+            if size < 0:
+                raise damaged(segment.path, "its posting lists are not as they were written")
+        scores, documents = best_first(scores[:size], documents[:size], n)
+        return Hits(documents, scores)
+
+    def _jobs(self, query: Query, exclude: str | None) -> list[tuple[Segment, tuple[Any, ...]]]:
+        frequencies = np.zeros(len(query.terms), np.int64)
+        found: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        for segment, state in zip(self._segments, self._commit.states, strict=True):
+            place = np.searchsorted(segment.vocabulary, query.terms)
+            which = np.flatnonzero(place < len(segment.vocabulary))
+            which = which[segment.vocabulary[place[which]] == query.terms[which]]
+            place = place[which]
+            frequencies[which] += state.frequencies[place]
+            found.append((which, place))
+        if np.any(frequencies > len(self)):
+            raise damaged(self.folder, "its document frequencies are too high")
+        factors = (query.counts * idf(frequencies, len(self))).astype(np.float32)
+        avoid = np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
+        jobs: list[tuple[Segment, tuple[Any, ...]]] = []
+        for i, (segment, state) in enumerate(zip(self._segments, self._commit.states, strict=True)):
+            which, place = found[i]
+            if not len(which):
+                continue
+            try:
+                starts, stops = bounds(segment.postings_offsets, place, len(segment.postings))
+            except ValueError as error:
+                raise damaged(segment.path, str(error)) from error
+            blocks = -(-len(segment) // BLOCK)
+            cuts = np.linspace(0, blocks, min(self._threads, blocks) + 1).astype(int).tolist()
+            for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+                arguments = (
+                    segment.postings,
+                    starts,
+                    stops,
+                    factors[which],
+                    self._norm(i),
+                    len(segment),
+                    first,
+                    last,
+                    int(self._starts[i]),
+                    state.dead,
+                    segment.texts,
+                    np.uint64(query.key),
+                    segment.ids,
+                    segment.ids_offsets,
+                    avoid,
+                )
+                jobs.append((segment, arguments))
+        return jobs
+
+    def _norm(self, i: int) -> NDArray[np.float32]:
+        if self._norms is None:
+            m = self.manifest
+            average = max(m.length, 1) / max(len(self), 1)
+            with self._lock:
+                if self._norms is None:
+                    self._norms = [norms(s.lengths, average, m.k1, m.b) for s in self._segments]
+        return self._norms[i]
+
+    def _executor(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._threads, "erukg-search")
+            return self._pool
+
+    def ids(self, documents: NDArray[np.int64]) -> list[str]:
+        """The ids of documents by their numbers."""
+        documents = np.asarray(documents, np.int64)
+        if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
+            raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
+        out = np.empty(len(documents), object)
+        for segment, which, rows in self._by_segment(documents):
+            out[which] = segment[1].document_ids(rows)
+        return out.tolist()
+
+    def _by_segment(
+        self, documents: NDArray[np.int64]
+    ) -> list[tuple[tuple[int, Segment], NDArray[np.int64], NDArray[np.int64]]]:
+        owner = np.searchsorted(self._starts, documents, side="right") - 1
+        out = []
+        for i, segment in enumerate(self._segments):
+            which = np.flatnonzero(owner == i)
+            if len(which):
+                out.append(((i, segment), which, documents[which] - self._starts[i]))
+        return out
+
+    def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
+        """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
+        return self.gather(self.search(text, n, exclude=exclude))
+
+    def gather(self, hits: Hits) -> Neighbourhood:
+        """What the equations read of these documents, s̃ being their scores' shares of the sum."""
+        if not len(hits.documents):
+            return Neighbourhood.empty()
+        shares = hits.scores.astype(np.float64) / hits.scores.sum(dtype=np.float64)
+        weights = np.zeros(self.manifest.vocab_size)
+        high = high_values(self.manifest.vocab_size)
+        for (_, segment), which, rows in self._by_segment(hits.documents):
+            starts, stops = _lists(segment, segment.weights_offsets, rows, len(segment.weights))
+            if not add_weights(segment.weights, starts, stops, shares[which], self._table, high, weights):
+                raise damaged(segment.path, "its term weights are not as they were written")
+        phrases, neighbours, probabilities = self._phrases(hits.documents)
+        phrase_ids, phrase_shares = sum_by_phrase(phrases, probabilities * shares[neighbours])
+        terms = np.flatnonzero(weights)
+        return Neighbourhood(
+            hits.documents,
+            shares.astype(np.float32),
+            phrase_ids,
+            phrase_shares.astype(np.float32),
+            terms.astype(np.int32),
+            weights[terms].astype(np.float32),
+        )
+
+    def _phrases(self, documents: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """C̃_x' ∩ glossary of all documents: phrase, place of the document among the given ones, P(c | C̃_x')."""
+        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        for (i, segment), which, rows in self._by_segment(documents):
+            starts, stops = _lists(segment, segment.phrases_offsets, rows, len(segment.phrases))
+            room = int((stops - starts).sum())
+            out = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
+            numbers = self._commit.states[i].glossary
+            count = collect_phrases(segment.phrases, starts, stops, numbers, len(self._glossary), *out)
+            if count < 0:
+                raise damaged(segment.path, "its documents' phrases are not as they were written")
+            found.append((out[0][:count], which[out[1][:count]], out[2][:count]))
+        phrases, neighbours, probabilities = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        return phrases, neighbours, probabilities
+
+    def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
+        """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
+        wanted = np.asarray(phrase_ids, np.int64)
+        if not len(wanted) or not len(neighbourhood.documents):
+            return [()] * len(wanted)
+        phrases, neighbours, _ = self._phrases(neighbourhood.documents)
+        chosen = np.isin(phrases, wanted)
+        phrases, neighbours = phrases[chosen], neighbours[chosen]
+        # Neighbours are numbered best first, so their number orders by share.
+        order = np.lexsort((neighbours, phrases))
+        phrases, neighbours = phrases[order], neighbours[order]
+        names = self.ids(neighbourhood.documents[neighbours])
+        shares = neighbourhood.shares[neighbours].tolist()
+        first, last = np.searchsorted(phrases, wanted, "left"), np.searchsorted(phrases, wanted, "right")
+        every = [Source(name, share) for name, share in zip(names, shares, strict=True)]
+        return [tuple(every[a:b]) for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+
+
+def _lists(
+    segment: Segment, offsets: NDArray[np.uint32], rows: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    try:
+        return bounds(offsets, rows, size)
+    except ValueError as error:
+        raise damaged(segment.path, str(error)) from error

@@ -1,0 +1,182 @@
+"""One pass of the encoder, with its head evaluated only on the terms somebody asks for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.encoder.folder import ModelFolder
+from erukg.encoder.vocabulary import Pieces, Vocabulary
+from erukg.errors import ModelError
+from erukg.neighbours import Terms
+
+__all__ = ["Encoder", "Encoding"]
+
+# Neighbouring windows share this part of a window, so that every word is seen with context on both sides.
+_OVERLAP = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What one pass gives: w^x of the asked-for terms, each word's tag class, and the document's vector."""
+
+    weights: NDArray[np.float32]
+    tags: NDArray[np.int8]
+    vector: NDArray[np.float32]
+
+
+class Encoder:
+    """The term-importance model (Eq. 1) with its tag head, run by ONNX Runtime. Thread-safe."""
+
+    def __init__(
+        self, folder: ModelFolder, vocabulary: Vocabulary, head: dict[str, Any], threads: int
+    ) -> None:
+        self.folder = folder
+        self.vocabulary = vocabulary
+        self.fingerprint = folder.fingerprint
+        self.vocab_size = folder.vocab_size
+        self.hidden_size = folder.hidden_size
+        self.window = folder.window
+        self._embeddings, self._scales, self._bias = _check_head(folder, vocabulary, head)
+        self._threads = threads
+        self._session: Any = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, path: str | Path, precision: str | None = None, threads: int = 1) -> Encoder:
+        """Open the model in the folder `path`; `threads` is how many cores one pass may use."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        folder = ModelFolder.open(Path(path), precision)
+        vocabulary = Vocabulary.load(folder.tokenizer)
+        try:
+            head = load_file(folder.head)
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            raise ModelError(
+                f"{folder.head} cannot be read: {error}; the model is damaged, copy it again."
+            ) from error
+        return cls(folder, vocabulary, head, threads)
+
+    def pieces(self, words: Sequence[str]) -> Pieces:
+        """The word pieces of each word of a text."""
+        return self.vocabulary.pieces(words)
+
+    def phrase_terms(self, phrases: Sequence[str]) -> Terms:
+        """The word pieces c_i of each phrase c."""
+        return self.vocabulary.phrase_terms(phrases)
+
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """The written form of word pieces."""
+        return self.vocabulary.tokens(ids)
+
+    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
+        """Run the model over `pieces`; texts longer than the window run in overlapping windows.
+
+        Weights are max-pooled over windows; a word's tag is taken from the window in which it is farthest from an edge.
+        """
+        rows = self._rows(terms)
+        peaks = np.full(len(terms), -np.inf, np.float32)
+        n_words = len(pieces.starts) - 1
+        tags = np.zeros(n_words, np.int8)
+        depth = np.full(n_words, -1, np.int64)
+        vector = np.zeros(self.hidden_size, np.float32)
+        first = pieces.starts[:-1]
+        nonempty = pieces.starts[1:] > first
+        for start, stop in self._windows(len(pieces.ids)):
+            states, logits, pooled = self._run(pieces.ids[start:stop])
+            if len(terms):
+                np.maximum(peaks, (states @ rows.T).max(axis=0), out=peaks)
+            vector += pooled * (stop - start)
+            inside = np.flatnonzero((first >= start) & (first < stop) & nonempty)
+            margin = np.minimum(first[inside] - start, stop - 1 - first[inside])
+            better = margin > depth[inside]
+            chosen = inside[better]
+            depth[chosen] = margin[better]
+            tags[chosen] = logits[first[chosen] - start + 1].argmax(axis=1)
+        norm = float(np.linalg.norm(vector))
+        return Encoding(self._weights(peaks, terms), tags, vector / norm if norm > 0 else vector)
+
+    def _weights(self, peaks: NDArray[np.float32], terms: NDArray[np.int32]) -> NDArray[np.float32]:
+        # max log(1 + relu(z)) = log(1 + relu(max z)): pool first, as log and relu never change the order.
+        logits = peaks * self._scales[terms] if self._scales is not None else peaks
+        weights = np.log1p(np.maximum(logits + self._bias[terms], 0)).astype(np.float32)
+        weights[np.isin(terms, self.vocabulary.special)] = 0
+        return weights
+
+    def _windows(self, length: int) -> list[tuple[int, int]]:
+        capacity = self.window - 2
+        if length <= capacity:
+            return [(0, length)] if length else []
+        step = max(1, int(capacity * (1 - _OVERLAP)))
+        starts = list(range(0, length - capacity, step))
+        return [(s, s + capacity) for s in starts] + [(length - capacity, length)]
+
+    def _run(
+        self, ids: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        full = np.concatenate(([self.vocabulary.cls], ids, [self.vocabulary.sep])).astype(np.int32)
+        rows = self._rows(full)
+        if self._scales is not None:
+            rows *= self._scales[full, None]
+        session = self._session or self._open()
+        states, tags, vector = session.run(
+            ["states", "tags", "vector"],
+            {"embeddings": rows[None], "mask": np.ones((1, len(full)), np.int64)},
+        )
+        return states[0], tags[0], vector[0]
+
+    def _rows(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
+        return self._embeddings[ids].astype(np.float32)
+
+    def _open(self) -> Any:
+        with self._lock:
+            if self._session is None:
+                import onnxruntime
+
+                options = onnxruntime.SessionOptions()
+                options.intra_op_num_threads = self._threads
+                options.inter_op_num_threads = 1
+                options.log_severity_level = 3
+                try:
+                    session = onnxruntime.InferenceSession(
+                        str(self.folder.graph), options, providers=["CPUExecutionProvider"]
+                    )
+                except Exception as error:  # onnxruntime's own exception classes share no public base
+                    raise ModelError(f"{self.folder.graph} cannot be run: {error}") from error
+                names = {i.name for i in session.get_inputs()}, {o.name for o in session.get_outputs()}
+                if names != ({"embeddings", "mask"}, {"states", "tags", "vector"}):
+                    raise ModelError(
+                        f"{self.folder.graph} has other inputs and outputs than an erukg encoder; export it again."
+                    )
+                self._session = session
+            return self._session
+
+
+def _check_head(
+    folder: ModelFolder, vocabulary: Vocabulary, head: dict[str, Any]
+) -> tuple[NDArray[Any], NDArray[np.float32] | None, NDArray[np.float32]]:
+    shape = (folder.vocab_size, folder.hidden_size)
+    embeddings, bias, scales = head.get("embeddings"), head.get("bias"), head.get("scales")
+    problem = None
+    if embeddings is None or bias is None:
+        problem = "lacks the embeddings or the bias"
+    elif embeddings.shape != shape or bias.shape != shape[:1] or bias.dtype != np.float32:
+        problem = f"has other shapes than config.json says ({shape})"
+    elif embeddings.dtype == np.int8 and (
+        scales is None or scales.shape != shape[:1] or scales.dtype != np.float32
+    ):
+        problem = "has 8-bit embeddings without their scales"
+    elif embeddings.dtype not in (np.int8, np.float16, np.float32):
+        problem = f"has embeddings of type {embeddings.dtype}"
+    elif vocabulary.size > folder.vocab_size:
+        problem = f"has {folder.vocab_size} rows for a tokenizer of {vocabulary.size} pieces"
+    if problem:
+        raise ModelError(f"{folder.head} {problem}; the model is damaged, copy or export it again.")
+    return embeddings, scales if embeddings.dtype == np.int8 else None, np.asarray(bias)

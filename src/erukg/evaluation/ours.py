@@ -1,0 +1,115 @@
+"""This package's own generator as a system to evaluate."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from erukg.evaluation.metrics import DEPTH
+from erukg.evaluation.records import Record
+from erukg.evaluation.systems import Options
+from erukg.settings import Settings
+
+if TYPE_CHECKING:
+    from erukg.generator import KeyphraseGenerator
+
+__all__ = ["Ours", "extracting", "generating"]
+
+# Parts of the package on which no prediction depends.
+_BESIDE = ("evaluation", "cli", "training", "baselines", "serving", "readers", "assets")
+
+
+class Ours:
+    """`KeyphraseGenerator` with given settings; `extract` sets α = β = 1 and leaves the collection closed."""
+
+    def __init__(self, name: str, options: Options, extract: bool) -> None:
+        self.name = name
+        make = Settings.paper if options.paper else Settings
+        settings = make().replace(**options.settings)
+        self.settings = settings.replace(alpha=1.0, beta=1.0) if extract else settings
+        self._options = options
+        self._extract = extract
+
+    @cached_property
+    def generator(self) -> KeyphraseGenerator:
+        return _load(self._options.model, False if self._extract else self._options.collection)
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "settings": self.settings.to_dict(),
+            "model": describe_model(self.generator),
+            "collection": describe_collection(self.generator) if self.settings.uses_neighbours else None,
+            "top_k": DEPTH,
+            "code": code_hash(),
+        }
+
+    def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
+        texts = ((record.id, record.text) for record in records)
+        for result in self.generator.generate_batch(
+            texts, DEPTH, self.settings, threads=self._options.threads
+        ):
+            yield (
+                [k.phrase for k in result.present if k.score > 0],
+                [k.phrase for k in result.absent if k.score > 0],
+            )
+
+
+@lru_cache(maxsize=2)  # variants that differ in settings share a model and a collection
+def _load(model: str | None, collection: str | Literal[False] | None) -> KeyphraseGenerator:
+    from erukg.generator import KeyphraseGenerator
+
+    return KeyphraseGenerator.from_pretrained(model, collection)
+
+
+def generating(name: str, options: Options) -> Ours:
+    return Ours(name, options, extract=False)
+
+
+def extracting(name: str, options: Options) -> Ours:
+    return Ours(name, options, extract=True)
+
+
+def describe_model(generator: KeyphraseGenerator) -> dict[str, Any]:
+    """What tells one model from another, its precision included."""
+    encoder = generator.encoder
+    out: dict[str, Any] = {"weights": encoder.fingerprint}
+    folder = getattr(encoder, "folder", None)
+    if folder is not None:
+        listed = json.dumps(folder.config["files"], sort_keys=True).encode()
+        out |= {
+            "name": folder.name,
+            "precision": folder.precision,
+            "files": hashlib.sha256(listed).hexdigest(),
+        }
+    return out
+
+
+def describe_collection(generator: KeyphraseGenerator) -> dict[str, Any] | None:
+    """The hash of the collection's manifest, which itself holds the checksums of its parts."""
+    background = generator.background
+    if background is None:
+        return None
+    out: dict[str, Any] = {"made_with": background.fingerprint}
+    path = getattr(background, "path", None)
+    if path is not None:
+        digest = hashlib.sha256()
+        for file in sorted(Path(path).glob("*.json")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        out |= {"name": Path(path).name, "manifest": digest.hexdigest()}
+    return out
+
+
+def code_hash() -> str:
+    """A hash of the code that makes predictions, so that changed code does not meet stored ones."""
+    root = Path(str(files("erukg")))
+    digest = hashlib.sha256()
+    for file in sorted(root.rglob("*.py")):
+        part = file.relative_to(root)
+        if part.parts[0] not in _BESIDE:
+            digest.update(part.as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()

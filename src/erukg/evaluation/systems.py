@@ -1,0 +1,98 @@
+"""The systems that can be evaluated, asked for as `name` or `name:option,option=value`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol
+
+from erukg.errors import InputError
+from erukg.evaluation.records import Record
+
+__all__ = ["SYSTEMS", "Options", "System", "make_system", "parse_setting"]
+
+
+class System(Protocol):
+    """Anything that predicts keyphrases. A prediction may depend on no other document of the set."""
+
+    @property
+    def name(self) -> str:
+        """How reports call it."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """Everything its predictions depend on (settings, hashes of models and data), as plain JSON data."""
+
+    def predict(self, records: Iterable[Record]) -> Iterable[tuple[Sequence[str], Sequence[str]]]:
+        """For each record its present and absent phrases, best first, up to 50 each, score > 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a system is made with. A baseline takes what concerns it and ignores the rest."""
+
+    model: str | None = None
+    collection: str | None = None
+    paper: bool = False
+    threads: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+# name -> "module:callable"; the callable takes (name, Options) and returns a System. Imported when asked for.
+SYSTEMS: dict[str, str] = {
+    "erukg-generate": "erukg.evaluation.ours:generating",
+    "erukg-extract": "erukg.evaluation.ours:extracting",
+}
+
+
+def make_system(spec: str, options: Options | None = None) -> System:
+    """The system called `spec`; what follows the colon changes `options` for this one.
+
+    `erukg-generate:paper`, `erukg-generate:alpha=1,beta=0.6` and `erukg-extract:model=folder` are variants
+    that can be compared in one run; a variant's name is the whole of `spec`.
+    """
+    options = options or Options()
+    name, _, changes = spec.partition(":")
+    name = name.strip()
+    if name not in SYSTEMS:
+        near = difflib.get_close_matches(name.lower(), SYSTEMS, 1, 0.4)
+        hint = f"did you mean '{near[0]}'?" if near else f"known systems: {', '.join(SYSTEMS)}."
+        raise InputError(f"There is no system '{name}'; {hint}")
+    module, _, attribute = SYSTEMS[name].partition(":")
+    make: Callable[[str, Options], System] = getattr(import_module(module), attribute)
+    return make(spec.strip(), _changed(options, changes, spec))
+
+
+def _changed(options: Options, changes: str, spec: str) -> Options:
+    model, collection, paper = options.model, options.collection, options.paper
+    settings = dict(options.settings)
+    for change in filter(None, (part.strip() for part in changes.split(","))):
+        name, equals, value = change.partition("=")
+        if change == "paper":
+            paper = True
+        elif not equals:
+            raise InputError(
+                f"In the system '{spec}', '{change}' is neither 'paper' nor of the form name=value."
+            )
+        elif name == "model":
+            model = value
+        elif name == "collection":
+            collection = value
+        else:
+            settings.update([parse_setting(change)])
+    return Options(model, collection, paper, options.threads, settings)
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """`"alpha=0.6"` as `("alpha", 0.6)`; whether there is such a setting is for the settings to say."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise InputError(f"'{text}' is not a setting; write it as name=value, for instance alpha=0.6.")
+    try:
+        return name.strip(), json.loads(value.strip().lower())
+    except ValueError:
+        raise InputError(
+            f"The setting '{name.strip()}' needs a number, true or false, not '{value.strip()}'."
+        ) from None

@@ -1,0 +1,388 @@
+"""The generator: Algorithm 1 of the paper, from a text to its keyphrases."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.document import Document
+from erukg.encoder import Encoder, Encoding, Pieces, find_model
+from erukg.errors import CollectionError, InputError
+from erukg.folding import fold, hash_phrases
+from erukg.locating import Located, locate, locate_candidates, run_hashes
+from erukg.neighbours import Background, Neighbourhood, Terms
+from erukg.phrases import Candidates, noun_phrases, penn_class
+from erukg.ranking import Pool, Ranked, Weights, build_pool, rank_pool
+from erukg.results import Explanation, Keyphrase, Keyphrases, TermWeight
+from erukg.settings import Settings
+from erukg.taggers import Tagger
+
+__all__ = ["KeyphraseGenerator", "PhraseList", "TermEncoder"]
+
+
+class TermEncoder(Protocol):
+    """What the generator needs of a model; `erukg.encoder.Encoder` is the real one."""
+
+    fingerprint: str
+
+    def pieces(self, words: Sequence[str]) -> Pieces: ...
+    def phrase_terms(self, phrases: Sequence[str]) -> Terms: ...
+    def tokens(self, ids: Iterable[int]) -> list[str]: ...
+    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseList:
+    """Phrases prepared once for `KeyphraseGenerator.rank`, so that a long thesaurus costs nothing the second time."""
+
+    forms: tuple[str, ...]
+    folds: tuple[str, ...]
+    hashes: NDArray[np.uint64]
+    terms: Terms
+    vocabulary: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysis:
+    """Everything about one document that does not depend on how its candidates are scored."""
+
+    document: Document
+    neighbourhood: Neighbourhood
+    weights: Weights
+    candidates: Candidates
+
+
+class KeyphraseGenerator:
+    """Finds the phrases that describe a text, both those in it and those not. Thread-safe.
+
+    >>> generator = KeyphraseGenerator.from_pretrained()
+    >>> [k.phrase for k in generator.generate(text).present]
+    """
+
+    def __init__(
+        self,
+        encoder: TermEncoder,
+        background: Background | None = None,
+        *,
+        tagger: Tagger | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        if background is not None and background.fingerprint != encoder.fingerprint:
+            raise CollectionError(
+                "The collection was made with another model than the one given; build it again with this model, "
+                "or give the model it was made with."
+            )
+        self.encoder = encoder
+        self.background = background
+        self.tagger = tagger
+        self.settings = settings or Settings()
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        model: str | Path | None = None,
+        collection: str | Path | Literal[False] | None = None,
+        *,
+        tagger: Tagger | None = None,
+        settings: Settings | None = None,
+        threads: int = 1,
+    ) -> KeyphraseGenerator:
+        """Load a model and a collection: None means the bundled one, otherwise a folder.
+
+        `collection=False` works without one: only present phrases are found. `threads` is how many cores a single
+        document may use; `generate_batch` uses all cores by itself, a document each.
+        """
+        encoder = Encoder.load(find_model(model), threads=threads)
+        background: Background | None = None
+        if collection is not False:
+            from erukg.collection import Collection, bundled_collection
+
+            path = Path(collection) if collection is not None else bundled_collection(encoder.fingerprint)
+            background = Collection.open(path) if path is not None else None
+        return cls(encoder, background, tagger=tagger, settings=settings)
+
+    def generate(
+        self,
+        text: str,
+        top_k: int = 10,
+        settings: Settings | None = None,
+        *,
+        explain: bool = False,
+        id: str | None = None,
+    ) -> Keyphrases:
+        """The best `top_k` present and the best `top_k` absent phrases of `text`.
+
+        `id` names the document, in the result and so that a collection holding it does not return it as a neighbour.
+        """
+        _check(text, top_k)
+        settings = settings or self.settings
+        analysis = self._analyse(text, settings, id)
+        candidates = analysis.candidates
+        glossary = self.background.glossary if self.background is not None else None
+        pool = build_pool(
+            candidates,
+            self.encoder.phrase_terms(candidates.forms),
+            analysis.neighbourhood,
+            glossary,
+            settings,
+        )
+        found, pool = self._find_in_text(analysis.document, pool)
+        present = rank_pool(pool, analysis.weights, settings, present=True, limit=len(pool))
+        if settings.drop_contained:
+            folds = [
+                candidates.folds[i] if i < pool.own else fold(found[i].form) for i in present.pool.tolist()
+            ]
+            present = _drop_contained(present, folds)
+        absent = rank_pool(pool, analysis.weights, settings, present=False, limit=top_k)
+        return Keyphrases(
+            present=self._present(present, top_k, analysis, pool, found, explain),
+            absent=self._absent(absent, analysis, pool, explain),
+            id=id,
+        )
+
+    def extract(
+        self,
+        text: str,
+        top_k: int = 10,
+        settings: Settings | None = None,
+        *,
+        explain: bool = False,
+        id: str | None = None,
+    ) -> Keyphrases:
+        """Present phrases from the text alone: `generate` with α = β = 1, without looking at the collection."""
+        settings = (settings or self.settings).replace(alpha=1.0, beta=1.0)
+        return self.generate(text, top_k, settings, explain=explain, id=id)
+
+    def generate_batch(
+        self,
+        texts: Iterable[str | tuple[str | None, str]],
+        top_k: int = 10,
+        settings: Settings | None = None,
+        *,
+        explain: bool = False,
+        threads: int | None = None,
+    ) -> Iterator[Keyphrases]:
+        """`generate` for each text, or (id, text) pair, in order; takes an endless stream in constant memory.
+
+        Runs a document a thread on all cores (or `threads`); the results are exactly those of one at a time.
+        """
+        threads = threads or _cores()
+
+        def work(item: str | tuple[str | None, str]) -> Keyphrases:
+            id, text = (None, item) if isinstance(item, str) else item
+            return self.generate(text, top_k, settings, explain=explain, id=id)
+
+        if threads == 1:
+            yield from map(work, texts)
+            return
+        with ThreadPoolExecutor(threads, thread_name_prefix="erukg") as pool:
+            waiting: deque[Future[Keyphrases]] = deque()
+            try:
+                for item in texts:
+                    waiting.append(pool.submit(work, item))
+                    if len(waiting) >= 4 * threads:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def phrase_list(self, phrases: Sequence[str]) -> PhraseList:
+        """Prepare phrases for `rank`; phrases that fold to the same one are kept once, in their first form."""
+        first: dict[str, str] = {}
+        for phrase in phrases:
+            if not isinstance(phrase, str):
+                raise InputError(f"A phrase must be a string, not {type(phrase).__name__}.")
+            if key := fold(phrase):
+                first.setdefault(key, " ".join(phrase.split()))
+        terms = self.encoder.phrase_terms([form.lower() for form in first.values()])
+        return PhraseList(
+            tuple(first.values()), tuple(first), hash_phrases(list(first)), terms, np.unique(terms.ids)
+        )
+
+    def rank(
+        self,
+        text: str,
+        phrases: Sequence[str] | PhraseList,
+        settings: Settings | None = None,
+        *,
+        top_k: int | None = None,
+        explain: bool = False,
+    ) -> list[Keyphrase]:
+        """Score any phrases (a thesaurus, headings, tags) against a text, present in it or not, best first.
+
+        The caller vouches for the phrases, so phraseness is left out: score = ω^p · f̂. Phrases in the text have
+        `spans`. A `PhraseList` from `phrase_list` saves preparing a long list for every text.
+        """
+        _check(text, 1 if top_k is None else top_k)
+        listed = phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
+        settings = (settings or self.settings).replace(phraseness=0.0, absent_phraseness=0.0, beta=1.0)
+        analysis = self._analyse(text, settings, None, listed.vocabulary)
+        n = len(listed.forms)
+        likely = np.flatnonzero(np.isin(listed.hashes, run_hashes(analysis.document))).tolist()
+        places = locate(analysis.document, [listed.folds[i] for i in likely])
+        found = {i: place for i, place in zip(likely, places, strict=True) if place is not None}
+        spans = {i: place.spans for i, place in found.items()}
+        before = np.full(n, np.inf)
+        before[list(found)] = [place.words_before for place in found.values()]
+        pool = Pool(n, np.full(n, -1, np.int64), np.ones(n), np.zeros(n), before, listed.terms)
+        scored: dict[int, Keyphrase] = {}
+        for present in (True, False):
+            ranked = rank_pool(pool, analysis.weights, settings, present=present, limit=n)
+            for k, i in enumerate(ranked.pool.tolist()):
+                explanation = self._explain(ranked, k, analysis, pool) if explain else None
+                scored[i] = Keyphrase(
+                    listed.forms[i], float(ranked.scores[k]), spans.get(i, ()), explanation=explanation
+                )
+        unscored = (Keyphrase(listed.forms[i], 0.0, spans.get(i, ())) for i in range(n) if i not in scored)
+        return [*sorted(scored.values(), key=lambda k: -k.score), *unscored][:top_k]
+
+    def _analyse(
+        self,
+        text: str,
+        settings: Settings,
+        id: str | None,
+        more_terms: NDArray[np.int32] | None = None,
+    ) -> _Analysis:
+        document = Document.parse(text)
+        pieces = self.encoder.pieces(document.words)
+        neighbourhood = Neighbourhood.empty()
+        wanted = [pieces.ids] if more_terms is None else [pieces.ids, more_terms]
+        if self.background is not None and settings.uses_neighbours and len(pieces.ids):
+            neighbourhood = self.background.neighbourhood(text, settings.neighbours, exclude=id)
+            # A superset of the neighbour candidates that can be chosen: being in C_x as well only moves others down.
+            order = np.argsort(-neighbourhood.phrase_shares, kind="stable")[: settings.neighbour_candidates]
+            wanted.append(self.background.glossary.terms(neighbourhood.phrase_ids[order]).ids)
+        terms = np.unique(np.concatenate(wanted))
+        encoding = self.encoder.encode(pieces, terms)
+        classes = encoding.tags
+        if self.tagger is not None:
+            tags = self.tagger.tag(document.words)
+            classes = np.fromiter((penn_class(tag) for tag in tags), np.int8, len(document.words))
+        candidates = locate_candidates(document, noun_phrases(document, classes, settings.max_words))
+        weights = Weights.combine(terms, encoding.weights, neighbourhood, settings.alpha)
+        return _Analysis(document, neighbourhood, weights, candidates)
+
+    def _find_in_text(self, document: Document, pool: Pool) -> tuple[dict[int, Located], Pool]:
+        """Those of the neighbours' phrases that the text holds after all, and the pool that counts them as present."""
+        extra = pool.glossary_ids[pool.own :]
+        if self.background is None or not len(extra):
+            return {}, pool
+        glossary = self.background.glossary
+        likely = np.flatnonzero(np.isin(extra, glossary.find(run_hashes(document))))
+        places = locate(document, [fold(phrase) for phrase in glossary.phrases(extra[likely])])
+        found = {
+            pool.own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None
+        }
+        before = pool.words_before.copy()
+        before[list(found)] = [place.words_before for place in found.values()]
+        return found, replace(pool, words_before=before)
+
+    def _present(
+        self,
+        ranked: Ranked,
+        top_k: int,
+        analysis: _Analysis,
+        pool: Pool,
+        found: dict[int, Located],
+        explain: bool,
+    ) -> tuple[Keyphrase, ...]:
+        candidates = analysis.candidates
+        out = []
+        for k, i in enumerate(ranked.pool[:top_k].tolist()):
+            own = i < pool.own
+            form, spans = (
+                (candidates.forms[i], candidates.spans[i]) if own else (found[i].form, found[i].spans)
+            )
+            explanation = self._explain(ranked, k, analysis, pool) if explain else None
+            out.append(Keyphrase(form, float(ranked.scores[k]), spans, explanation=explanation))
+        return tuple(out)
+
+    def _absent(
+        self, ranked: Ranked, analysis: _Analysis, pool: Pool, explain: bool
+    ) -> tuple[Keyphrase, ...]:
+        if self.background is None or not len(ranked.pool):
+            return ()
+        ids = pool.glossary_ids[ranked.pool]
+        phrases = self.background.glossary.phrases(ids)
+        sources = self.background.sources(analysis.neighbourhood, ids)
+        return tuple(
+            Keyphrase(
+                phrase,
+                float(ranked.scores[k]),
+                sources=tuple(source),
+                explanation=self._explain(ranked, k, analysis, pool) if explain else None,
+            )
+            for k, (phrase, source) in enumerate(zip(phrases, sources, strict=True))
+        )
+
+    def _explain(self, ranked: Ranked, k: int, analysis: _Analysis, pool: Pool) -> Explanation:
+        i = int(ranked.pool[k])
+        ids = pool.terms.ids[pool.terms.indptr[i] : pool.terms.indptr[i + 1]]
+        weights = analysis.weights
+        at = np.searchsorted(weights.ids, ids)
+        before = float(pool.words_before[i])
+        factors = {
+            "position": float(ranked.omega[k] ** ranked.power),
+            "phraseness": float(ranked.phraseness[k] ** ranked.weight),
+            "informativeness": float(ranked.informativeness[k]),
+        }
+        if ranked.novelty[k] != 1:
+            factors["novelty"] = float(ranked.novelty[k])
+        return Explanation(
+            terms=tuple(
+                TermWeight(
+                    token, float(weights.document[j]), float(weights.neighbours[j]), float(weights.mixed[j])
+                )
+                for token, j in zip(self.encoder.tokens(ids), at.tolist(), strict=True)
+            ),
+            informativeness=float(ranked.informativeness[k]),
+            phraseness=float(ranked.phraseness[k]),
+            phraseness_document=float(pool.phraseness_document[i]),
+            phraseness_neighbours=float(pool.phraseness_neighbours[i]),
+            position=float(ranked.omega[k]),
+            words_before=int(before) if np.isfinite(before) else None,
+            factors=factors,
+        )
+
+
+def _cores() -> int:
+    """The cores this process may use, which a container may have limited."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check(text: object, top_k: object) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"A document must be a string, not {type(text).__name__}.")
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
+        raise InputError(f"top_k must be a whole number of 0 or more, not {top_k!r}.")
+
+
+def _drop_contained(ranked: Ranked, folds: Sequence[str]) -> Ranked:
+    """Without the single words that are part of a better phrase."""
+    seen: set[str] = set()
+    keep = []
+    for k, folded in enumerate(folds):
+        words = folded.split()
+        if len(words) > 1 or folded not in seen:
+            keep.append(k)
+        seen.update(words)
+    rows = np.array(keep, np.int64)
+    return replace(
+        ranked,
+        pool=ranked.pool[rows],
+        scores=ranked.scores[rows],
+        omega=ranked.omega[rows],
+        phraseness=ranked.phraseness[rows],
+        informativeness=ranked.informativeness[rows],
+        novelty=ranked.novelty[rows],
+    )

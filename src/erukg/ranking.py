@@ -1,0 +1,159 @@
+"""From candidates and weights to a ranked list: the array half of Algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg import scoring
+from erukg.folding import hash_phrases
+from erukg.neighbours import Glossary, Neighbourhood, Terms
+from erukg.phrases import Candidates
+from erukg.settings import Settings
+
+__all__ = ["Pool", "Ranked", "Weights", "build_pool", "rank_pool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Term weights of a document: for each of `ids` (ascending) w^x, Σ s̃ w^x' and their mix ŵ."""
+
+    ids: NDArray[np.int32]
+    document: NDArray[np.float64]
+    neighbours: NDArray[np.float64]
+    mixed: NDArray[np.float64]
+
+    @classmethod
+    def combine(
+        cls, ids: NDArray[np.int32], document: NDArray[np.float32], neighbourhood: Neighbourhood, alpha: float
+    ) -> Weights:
+        own = document.astype(np.float64)
+        others = _look_up(neighbourhood.term_ids, neighbourhood.term_weights, ids)
+        return cls(ids, own, others, scoring.mix(alpha, own, others))
+
+    def index(self, terms: Terms) -> Terms:
+        """The same phrases with positions in `ids` instead of vocabulary ids."""
+        return Terms(terms.indptr, np.searchsorted(self.ids, terms.ids).astype(np.int32))
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Ĉ_x: the document's own candidates first, then those only its neighbours have.
+
+    glossary_ids          number in the glossary, -1 if not in it
+    phraseness_document   P(c | C_x)
+    phraseness_neighbours Σ s̃ P(c | C̃_x')
+    words_before          P_x(c), infinite for absent phrases
+    """
+
+    own: int
+    glossary_ids: NDArray[np.int64]
+    phraseness_document: NDArray[np.float64]
+    phraseness_neighbours: NDArray[np.float64]
+    words_before: NDArray[np.float64]
+    terms: Terms
+
+    def __len__(self) -> int:
+        return len(self.glossary_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates of one kind (present or absent), best first, with the parts their scores are products of."""
+
+    pool: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    omega: NDArray[np.float64]
+    phraseness: NDArray[np.float64]
+    informativeness: NDArray[np.float64]
+    novelty: NDArray[np.float64]
+    power: float
+    weight: float
+
+
+def build_pool(
+    candidates: Candidates,
+    own_terms: Terms,
+    neighbourhood: Neighbourhood,
+    glossary: Glossary | None,
+    settings: Settings,
+) -> Pool:
+    """Ĉ_x = C_x ∪ Top_100(C_N(x), P_pn) (Eq. 10), every neighbour candidate still counted as absent."""
+    n = len(candidates.folds)
+    own_share = scoring.document_phraseness(candidates.counts, settings.frequency)
+    words_before = candidates.positions.astype(np.float64)
+    if glossary is None or not len(neighbourhood.phrase_ids):
+        return Pool(n, np.full(n, -1, np.int64), own_share, np.zeros(n), words_before, own_terms)
+
+    own_ids = glossary.find(hash_phrases(candidates.folds))
+    others = neighbourhood.phrase_ids
+    own_neighbour_share = _look_up(others, neighbourhood.phrase_shares, own_ids)
+    shares = neighbourhood.phrase_shares.astype(np.float64)
+    in_document = np.zeros(len(others))
+    at = np.searchsorted(others, own_ids)
+    hit = (own_ids >= 0) & (at < len(others)) & (others[np.minimum(at, len(others) - 1)] == own_ids)
+    in_document[at[hit]] = own_share[hit]
+    phraseness = scoring.mix(settings.beta, in_document, shares)
+    best = scoring.top_neighbour_candidates(phraseness, settings.neighbour_candidates)
+    extra = best[(in_document[best] == 0) & (phraseness[best] > 0)]
+    return Pool(
+        own=n,
+        glossary_ids=np.concatenate((own_ids, others[extra])),
+        phraseness_document=np.concatenate((own_share, np.zeros(len(extra)))),
+        phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
+        words_before=np.concatenate((words_before, np.full(len(extra), np.inf))),
+        terms=_join(own_terms, glossary.terms(others[extra])),
+    )
+
+
+def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool, limit: int) -> Ranked:
+    """Score the present or the absent candidates of the pool (Eqs. 4 to 12) and keep the best `limit`."""
+    rows = np.flatnonzero(np.isfinite(pool.words_before) == present)
+    gamma = settings.length_penalty if present else settings.absent_length_penalty
+    weight = settings.phraseness if present else settings.absent_phraseness
+    power = settings.position if present else 0.0
+    terms = weights.index(pool.terms.take(rows))
+    information = scoring.informativeness(weights.mixed, terms, np.full(len(rows), gamma))
+    phraseness = scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows])
+    omega = scoring.position(pool.words_before[rows])
+    scores = scoring.score(
+        omega, phraseness, information, np.full(len(rows), power), np.full(len(rows), weight)
+    )
+    order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] > 0]
+    novelty = np.ones(len(order))
+    if settings.diversity > 0:
+        kept, novelty = scoring.diversify(
+            scores[order], terms.take(order), weights.mixed, settings.diversity, len(order)
+        )
+        order = order[kept]
+    final = scores[order] * novelty
+    top = slice(0, limit)
+    return Ranked(
+        rows[order][top],
+        final[top],
+        omega[order][top],
+        phraseness[order][top],
+        information[order][top],
+        novelty[top],
+        power,
+        weight,
+    )
+
+
+def _look_up(
+    ids: NDArray[np.int32] | NDArray[np.int64],
+    values: NDArray[np.float32],
+    wanted: NDArray[np.int32] | NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """The value of each wanted id in a sparse vector with ascending `ids`, 0 where it has none."""
+    if not len(ids):
+        return np.zeros(len(wanted))
+    at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+    return np.where(ids[at] == wanted, values[at], 0).astype(np.float64)
+
+
+def _join(a: Terms, b: Terms) -> Terms:
+    return Terms(np.concatenate((a.indptr, a.indptr[-1] + b.indptr[1:])), np.concatenate((a.ids, b.ids)))

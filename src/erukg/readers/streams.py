@@ -1,0 +1,190 @@
+"""Bytes to text: compression, encodings and lines, each with a bound and an error that says where."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import lzma
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from erukg.errors import InputError
+
+__all__ = ["COMPRESSED", "Line", "decode", "lines", "megabytes", "open_bytes", "read_all"]
+
+COMPRESSED = (".gz", ".xz")
+
+# Longest mark first: UTF-32's little-endian mark starts with UTF-16's.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SIGNATURES = (
+    (b"%PDF-", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive (or an Office document)"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"\xfd7zXZ", "xz data"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+    (b"\xd0\xcf\x11\xe0", "an old Office document"),
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+# A stray null byte is a blemish that the generator copes with; one character in twenty is not text.
+_MOST_CONTROL = 0.05
+# How many limits' worth of an overlong line are skipped in search of its end before the file is given up.
+_LONGEST_SKIP = 64
+
+
+def megabytes(count: int) -> str:
+    return f"{count / 1e6:g} MB"
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The file's bytes, decompressed when its name ends in .gz or .xz."""
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    if suffix == ".xz":
+        return cast("IO[bytes]", lzma.open(path, "rb"))
+    return path.open("rb")
+
+
+def read_all(stream: IO[bytes], limit: int) -> bytes:
+    """Everything in the stream, refused when it is more than `limit` bytes."""
+    data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise InputError(f"It is larger than {megabytes(limit)}; split it, or raise the limit with --max-mb.")
+    return data
+
+
+def decode(data: bytes) -> str:
+    """Text of UTF-8 bytes, or of UTF-16 or UTF-32 bytes with a byte order mark; anything else is refused.
+
+    Line ends are left as they are, so that positions in the text are positions in the file's characters.
+    """
+    for signature, what in _SIGNATURES:
+        if data.startswith(signature):
+            raise InputError(
+                f"It is {what}, not text; give the file its proper ending, or convert it to text."
+            )
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InputError(_not_text(error, data[:4096], 0)) from error
+    sample = text[:65536]
+    if len(_CONTROL.findall(sample)) > _MOST_CONTROL * len(sample):
+        raise InputError(
+            "It is binary data, not text; give the file its proper ending, or convert it to text."
+        )
+    return text
+
+
+def _not_text(error: UnicodeDecodeError, sample: bytes, offset: int) -> str:
+    if sample.count(b"\0") > _MOST_CONTROL * len(sample):
+        return "It is binary data, not text; give the file its proper ending, or convert it to text."
+    name = error.encoding.upper().replace("-SIG", "")
+    found = f"byte 0x{error.object[error.start]:02X} at offset {offset + error.start}"
+    return f"It is not {name} text ({found}); convert it to UTF-8, for instance with iconv."
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line with its number from 1; `problem` says why when it cannot be read (then `text` is empty)."""
+
+    number: int
+    text: str
+    problem: str | None = None
+
+
+def lines(stream: IO[bytes], limit: int) -> Iterator[Line]:
+    """The stream's lines with their line ends, decoded one by one: a bad line does not spoil the others."""
+    head = stream.read(4)
+    if any(head.startswith(mark) and name != "utf-8-sig" for mark, name in _BYTE_ORDER_MARKS):
+        yield from _wide_lines(head, stream, limit)
+        return
+    for signature, what in _SIGNATURES:
+        if head.startswith(signature[:4]):
+            raise InputError(f"It is {what}, not lines of text; give the file its proper ending.")
+    number, offset = 0, 0
+    head_bytes = head.removeprefix(codecs.BOM_UTF8)
+    offset += len(head) - len(head_bytes)
+    while True:
+        number += 1
+        # The first bytes were read to look for a mark; a line may already end among them.
+        if head_bytes:
+            cut = head_bytes.find(b"\n") + 1
+            if cut:
+                raw, head_bytes = head_bytes[:cut], head_bytes[cut:]
+            else:
+                raw, head_bytes = head_bytes + stream.readline(limit + 1 - len(head_bytes)), b""
+        else:
+            raw = stream.readline(limit + 1)
+        if not raw:
+            return
+        start, offset = offset, offset + len(raw)
+        if len(raw) > limit and not raw.endswith(b"\n"):
+            offset += _skip_line(stream, limit)
+            yield Line(number, "", f"The line is longer than {megabytes(limit)}; --max-mb raises the limit.")
+            continue
+        try:
+            yield Line(number, raw.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            yield Line(number, "", _not_text(error, raw[:4096], start))
+
+
+def _skip_line(stream: IO[bytes], limit: int) -> int:
+    skipped = 0
+    while chunk := stream.readline(limit):
+        skipped += len(chunk)
+        if chunk.endswith(b"\n"):
+            break
+        if skipped > _LONGEST_SKIP * limit:
+            raise InputError(f"One line goes on for more than {megabytes(skipped)}, so the rest is not read.")
+    return skipped
+
+
+class _Joined(io.RawIOBase):
+    """Bytes already read, then the rest of the stream."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = self._head[: len(view)] or self._rest.read(len(view))
+        self._head = self._head[len(data) :]
+        view[: len(data)] = data
+        return len(data)
+
+
+def _wide_lines(head: bytes, stream: IO[bytes], limit: int) -> Iterator[Line]:
+    encoding = next(name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark))
+    text = io.TextIOWrapper(io.BufferedReader(_Joined(head, stream)), encoding, newline="\n")
+    number = 0
+    try:
+        while line := text.readline(limit + 1):
+            number += 1
+            if len(line) > limit:
+                raise InputError(
+                    f"Line {number} is longer than {megabytes(limit)}; --max-mb raises the limit."
+                )
+            yield Line(number, line)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"It is not {encoding.upper()} text after line {number}; convert it to UTF-8."
+        ) from error
+    finally:
+        text.detach().detach()

@@ -1,0 +1,1 @@
+"""From raw characters to words: markup, lines, and where a word begins and ends."""

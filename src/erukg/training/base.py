@@ -1,0 +1,127 @@
+"""Base weights: from a Hugging Face folder, from an ONNX export, or random and tiny for trials."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from erukg.errors import ModelError, require
+from erukg.training.model import Shape, TermModel
+from erukg.training.parts import read_weights
+
+__all__ = ["from_onnx", "load_base", "random_base", "save_base"]
+
+_MAX_BYTES = 2 << 30
+
+
+def _shape(folder: Path) -> Shape:
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ModelError(f"There is no config.json in {folder}; give a folder in Hugging Face layout.")
+    return Shape.from_config(json.loads(path.read_text("utf-8")))
+
+
+def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
+    """The model in `folder` and whether its masked-language head came with it.
+
+    Reads config.json and model.safetensors (or model.part files) of BertModel or BertForMaskedLM, in any float type. A missing head is
+    drawn at random from `seed` and needs the MLM warm-up; a missing tag head is drawn likewise.
+    """
+    folder = Path(folder)
+    model = random_base(_shape(folder), seed)
+    found: dict[str, torch.Tensor] = {}
+    for name, tensor in read_weights(folder).items():
+        bare = name.removeprefix("bert.")
+        if name.startswith(("cls.", "tag.")):
+            found[name] = tensor.float()
+        elif bare.startswith(("embeddings.", "encoder.")):
+            found[f"bert.{bare}"] = tensor.float()
+    own = model.state_dict()
+    has_head = all(name in found for name in own if name.startswith("cls."))
+    for name, tensor in own.items():
+        if name not in found:
+            if name.startswith("bert."):
+                raise ModelError(f"{folder} has no tensor '{name}'; it does not hold a BERT encoder.")
+            continue
+        if found[name].shape != tensor.shape:
+            raise ModelError(
+                f"Tensor '{name}' in {folder} is {list(found[name].shape)}, not {list(tensor.shape)} as config.json says."
+            )
+        tensor.copy_(found[name])
+    return model, has_head
+
+
+def random_base(shape: Shape, seed: int = 0) -> TermModel:
+    """A model with random weights, the same for the same seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return TermModel(shape)
+
+
+def save_base(model: TermModel, folder: str | Path, tokenizer: str | Path, half: bool = False) -> None:
+    """Write config.json, model.safetensors (BertForMaskedLM names, and the tag head) and tokenizer.json."""
+    from safetensors.torch import save_file
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    dtype = torch.float16 if half else torch.float32
+    tensors = {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(model.shape.to_config(), indent=1) + "\n", "utf-8")
+    if Path(tokenizer).resolve() != (folder / "tokenizer.json").resolve():
+        shutil.copyfile(tokenizer, folder / "tokenizer.json")
+
+
+def from_onnx(path: str | Path, config: str | Path) -> TermModel:
+    """Rebuild BERT weights from an ONNX export of BertModel (fp32, as optimum and transformers.js write it).
+
+    Exports keep the names of biases, norms and embeddings but not of matrix weights: each matrix is found by
+    following the graph from its named bias back to the MatMul that feeds the same Add. `config` is the model's
+    config.json. The masked-language head is random afterwards.
+    """
+    onnx = require("onnx", "train", "Reading an ONNX model")
+    shape = Shape.from_config(json.loads(Path(config).read_text("utf-8")))
+    if Path(path).stat().st_size > _MAX_BYTES:
+        raise ModelError(f"{path} is larger than 2 GB and cannot be a BERT base; give another file.")
+    graph = onnx.load(str(path)).graph
+    named = {t.name: t for t in graph.initializer}
+    makers = {output: node for node in graph.node for output in node.output}
+
+    def values(name: str) -> torch.Tensor:
+        array = onnx.numpy_helper.to_array(named[name])
+        return torch.from_numpy(array.copy()).float()
+
+    def matrix(bias: str) -> torch.Tensor:
+        for node in graph.node:
+            if node.op_type == "Gemm" and bias in node.input:
+                weight = values(node.input[1])
+                transposed = any(a.name == "transB" and a.i for a in node.attribute)
+                return weight if transposed else weight.T
+            if node.op_type == "Add" and bias in node.input:
+                other: Any = next(name for name in node.input if name != bias)
+                maker = makers.get(other)
+                if maker is not None and maker.op_type == "MatMul" and maker.input[1] in named:
+                    return values(maker.input[1]).T
+        raise ModelError(f"No matrix weight belongs to the bias '{bias}' in {path}; it is no plain fp32 BERT export.")
+
+    model = random_base(shape)
+    for name, tensor in model.state_dict().items():
+        if not name.startswith("bert."):
+            continue
+        bare = name.removeprefix("bert.")
+        key = next((k for k in (bare, name) if k in named), None)
+        if key is not None:
+            source = values(key)
+        elif bare.endswith(".weight") and tensor.dim() == 2:
+            bias = bare.removesuffix("weight") + "bias"
+            source = matrix(bias if bias in named else f"bert.{bias}")
+        else:
+            raise ModelError(f"{path} has no tensor '{bare}'; it does not hold a BERT encoder.")
+        if source.shape != tensor.shape:
+            raise ModelError(f"Tensor '{bare}' in {path} is {list(source.shape)}, not {list(tensor.shape)}.")
+        tensor.copy_(source)
+    return model

@@ -1,0 +1,358 @@
+"""Batches from a prepared folder: batch k of seed s is a function of (s, k) and nothing else."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.errors import TrainingError
+
+__all__ = ["Batches", "Group", "MlmBatch", "Prepared", "TagBatch", "TripletBatch", "prefetch"]
+
+_MLM, _SPLADE = 1, 2
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Group:
+    """Texts of similar length, padded together: ids and mask [n, length]."""
+
+    ids: NDArray[np.int32]
+    mask: NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class TripletBatch:
+    """References [B], then documents: B positives and B negatives in groups; `order` restores their sequence."""
+
+    references: Group
+    documents: list[Group]
+    order: NDArray[np.int64]
+    reference_numbers: NDArray[np.int64]
+    document_numbers: NDArray[np.int64]
+    tags: TagBatch | None = None
+
+
+@dataclass(slots=True)
+class MlmBatch:
+    """Masked texts in groups; for each group the flat positions to predict and what was there."""
+
+    groups: list[Group]
+    positions: list[NDArray[np.int64]]
+    labels: list[NDArray[np.int64]]
+
+
+@dataclass(slots=True)
+class TagBatch:
+    """Tagged texts with labels [n, length], -1 where there is none."""
+
+    group: Group
+    labels: NDArray[np.int8]
+
+
+class Prepared:
+    """A prepared training folder, memory-mapped and checked for consistency."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        path = self.folder / "meta.json"
+        if not path.is_file():
+            raise TrainingError(f"There is no meta.json in {folder}; make the folder with 'erukg train prepare'.")
+        self.meta: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if self.meta.get("format") != "erukg-triplets" or self.meta.get("version") != 1:
+            raise TrainingError(f"{path} is not of format erukg-triplets 1; make the folder with 'erukg train prepare'.")
+        self.types = [str(name) for name in self.meta["types"]]
+        self.vocab_size = int(self.meta["vocab_size"])
+        self.ids, self.offsets = self._texts("documents")
+        self.titles = self._load("documents.titles.npy")
+        self.reference_ids, self.reference_offsets = self._texts("references")
+        self.triplets = self._load("triplets.npy")
+        self.kinds = self._load("types.npy")
+        documents, references = len(self.offsets) - 1, len(self.reference_offsets) - 1
+        if self.triplets.ndim != 2 or self.triplets.shape[1] != 3 or len(self.triplets) != len(self.kinds):
+            raise TrainingError(f"triplets.npy and types.npy in {folder} do not fit; prepare the folder again.")
+        if len(self.triplets) == 0 or len(self.titles) != documents:
+            raise TrainingError(f"{folder} holds no triplets or too few title lengths; prepare the folder again.")
+        low, high = self.triplets.min(0), self.triplets.max(0)
+        if low[0] < 0 or low[1] < 0 or low[2] < -1 or high[0] >= references or max(high[1], high[2]) >= documents:
+            raise TrainingError(f"triplets.npy in {folder} points outside its texts; prepare the folder again.")
+        self.tokenizer = self.folder / "tokenizer.json"
+
+    def _load(self, name: str) -> NDArray[Any]:
+        path = self.folder / name
+        try:
+            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise TrainingError(f"{path} cannot be read ({error}); prepare the folder again.") from error
+        return array
+
+    def _texts(self, name: str, ids: str = "", offsets: str = "") -> tuple[NDArray[Any], NDArray[np.int64]]:
+        flat = self._load(ids or f"{name}.ids.npy")
+        edges = np.asarray(self._load(offsets or f"{name}.offsets.npy"), dtype=np.int64)
+        if len(edges) < 1 or edges[0] != 0 or edges[-1] != len(flat) or np.any(np.diff(edges) < 0):
+            raise TrainingError(f"Offsets of {name} in {self.folder} do not fit its ids; prepare the folder again.")
+        return flat, edges
+
+    def tagged(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any], NDArray[Any]] | None:
+        """ids, offsets, labels and split of tagged texts, or None where the folder has none."""
+        if not (self.folder / "tagged" / "ids.npy").is_file():
+            return None
+        ids, offsets = self._texts("tagged", "tagged/ids.npy", "tagged/offsets.npy")
+        return ids, offsets, self._load("tagged/labels.npy"), self._load("tagged/split.npy")
+
+    def special_tokens(self) -> tuple[int, int, int, int]:
+        """Ids of [PAD], [CLS], [SEP], [MASK]."""
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(self.tokenizer))
+        found = [tokenizer.token_to_id(token) for token in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")]
+        if None in found:
+            raise TrainingError(f"{self.tokenizer} lacks one of [PAD] [CLS] [SEP] [MASK]; use a BERT tokenizer.")
+        return found[0], found[1], found[2], found[3]
+
+    def word_starts(self) -> NDArray[np.bool_]:
+        """Which pieces of the vocabulary begin a word."""
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(self.tokenizer))
+        tokens = (tokenizer.id_to_token(i) or "" for i in range(self.vocab_size))
+        return np.fromiter((not token.startswith("##") for token in tokens), np.bool_, self.vocab_size)
+
+
+class Batches:
+    """Builds batches of a prepared folder. What a method returns depends on its step alone, never on earlier calls."""
+
+    def __init__(
+        self,
+        data: Prepared,
+        seed: int,
+        mixture: dict[str, float],
+        leave_out: tuple[str, ...] = (),
+        keep_title: dict[str, float] | None = None,
+        document_length: int = 256,
+        reference_length: int = 64,
+        length_step: int = 64,
+        groups: int = 4,
+        mlm_mask: float = 0.25,
+        crop: float = 0.0,
+    ) -> None:
+        self.data, self.seed = data, seed
+        self.crop = crop
+        self.document_length, self.reference_length, self.length_step = document_length, reference_length, length_step
+        self.groups, self.mlm_mask = groups, mlm_mask
+        self.pad, self.cls, self.sep, self.mask_token = data.special_tokens()
+        self._word_starts = data.word_starts() if crop else np.ones(0, np.bool_)
+        unknown = [name for name in leave_out if name not in data.types]
+        if unknown:
+            raise TrainingError(f"Cannot leave out '{unknown[0]}': the data has only {', '.join(data.types)}.")
+        self.rows: list[NDArray[np.int64]] = []
+        self.weights: list[float] = []
+        self.keep: list[float] = []
+        kinds = np.asarray(data.kinds)
+        for number, name in enumerate(data.types):
+            rows = np.flatnonzero(kinds == number)
+            weight = 0.0 if name in leave_out else mixture.get(name, 0.1)
+            if len(rows) and weight > 0:
+                self.rows.append(rows)
+                self.weights.append(weight)
+                self.keep.append((keep_title or {}).get(name, 0.0 if name == "title" else 1.0))
+        if not self.rows:
+            raise TrainingError("No reference type is left to train on; change 'mixture' or 'leave_out'.")
+        self._edges = np.concatenate(([0.0], np.cumsum(self.weights) / sum(self.weights)))
+        self._edges[-1] = 1.0
+        self._orders: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self._tagged = data.tagged()
+        if self._tagged is not None:
+            self._tag_rows = np.flatnonzero(np.asarray(self._tagged[3]) == 0)
+            if not len(self._tag_rows):
+                self._tagged = None
+
+    @property
+    def has_tags(self) -> bool:
+        return self._tagged is not None
+
+    def _stream(self, stream: int, rows: int, start: int, count: int) -> NDArray[np.int64]:
+        """Items start … start+count of an endless sequence of shuffled passes over `rows` items."""
+        out = np.empty(count, np.int64)
+        filled = 0
+        while filled < count:
+            epoch, inside = divmod(start + filled, rows)
+            key = (stream, epoch)
+            order = self._orders.get(key)
+            if order is None:
+                order = np.random.default_rng([self.seed, 7, stream, epoch]).permutation(rows)
+                self._orders = {k: v for k, v in self._orders.items() if k[0] != stream or k[1] == epoch - 1}
+                self._orders[key] = order
+            take = min(count - filled, rows - inside)
+            out[filled : filled + take] = order[inside : inside + take]
+            filled += take
+        return out
+
+    def _pad(
+        self, flat: NDArray[Any], starts: NDArray[np.int64], lengths: NDArray[np.int64], limit: int
+    ) -> tuple[Group, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """[CLS] pieces [SEP], padded to a multiple of `length_step`; also where each piece went and came from."""
+        step = self.length_step
+        longest = int(lengths.max(initial=0)) + 2
+        width = min(-(-longest // step) * step, max(limit, longest))
+        count = len(starts)
+        ids = np.full((count, width), self.pad, np.int32)
+        total = int(lengths.sum())
+        row = np.repeat(np.arange(count), lengths)
+        column = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        source = column + np.repeat(starts, lengths)
+        ids[row, column + 1] = flat[source]
+        ids[:, 0] = self.cls
+        ids[np.arange(count), lengths + 1] = self.sep
+        mask = np.arange(width)[None, :] < (lengths + 2)[:, None]
+        return Group(ids, mask), row, column + 1, source
+
+    def triplets(self, step: int, batch: int, tag_batch: int = 0) -> TripletBatch:
+        """Batch `step` of the SPLADE stage."""
+        data = self.data
+        rng = np.random.default_rng([self.seed, _SPLADE, step])
+        chosen, keep = [], []
+        # Fixed counts a step would never draw a type whose share is below 1/batch: round the running totals.
+        before, after = (np.diff(np.rint(self._edges * (k * batch)).astype(np.int64)) for k in (step, step + 1))
+        for number, (rows, chance) in enumerate(zip(self.rows, self.keep, strict=True)):
+            count = max(0, int(after[number] - before[number]))
+            chosen.append(rows[self._stream(number, len(rows), int(before[number]), count)])
+            keep.append(rng.random(count) < chance)
+        triplets = np.asarray(data.triplets[np.concatenate(chosen)], dtype=np.int64)
+        kept = np.concatenate(keep)
+        missing = triplets[:, 2] < 0
+        triplets[missing, 2] = rng.integers(0, len(data.offsets) - 1, int(missing.sum()))
+        references = triplets[:, 0]
+        lengths = data.reference_offsets[references + 1] - data.reference_offsets[references]
+        begins = data.reference_offsets[references].copy()
+        if self.crop:
+            for i in np.flatnonzero(rng.random(len(references)) < self.crop).tolist():
+                begins[i], lengths[i] = self._cropped(int(begins[i]), int(lengths[i]), rng)
+        group, *_ = self._pad(
+            data.reference_ids, begins, np.minimum(lengths, self.reference_length - 2), self.reference_length
+        )
+        documents = np.concatenate((triplets[:, 1], triplets[:, 2]))
+        kept = np.concatenate((kept, kept))
+        starts, ends = data.offsets[documents], data.offsets[documents + 1]
+        titles = np.asarray(data.titles[documents], dtype=np.int64)
+        # A document that is only a title keeps it: an empty text teaches nothing.
+        starts = np.where(kept | (starts + titles >= ends), starts, starts + titles)
+        groups, order = self._grouped(starts, np.minimum(ends - starts, self.document_length - 2))
+        tags = self.tags(step, tag_batch) if tag_batch and self.has_tags else None
+        return TripletBatch(group, groups, order, references, documents, tags)
+
+    def _cropped(self, begin: int, length: int, rng: np.random.Generator) -> tuple[int, int]:
+        """A run of two to six words of a reference: as short as what people type into a search box."""
+        heads = np.flatnonzero(self._word_starts[self.data.reference_ids[begin : begin + length]])
+        if len(heads) <= 2:
+            return begin, length
+        words = int(rng.integers(2, min(6, len(heads) - 1) + 1))
+        first = int(rng.integers(0, len(heads) - words + 1))
+        stop = int(heads[first + words]) if first + words < len(heads) else length
+        return begin + int(heads[first]), stop - int(heads[first])
+
+    def _grouped(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[list[Group], NDArray[np.int64]]:
+        by_length = np.argsort(lengths, kind="stable")
+        groups = [
+            self._pad(self.data.ids, starts[part], lengths[part], self.document_length)[0]
+            for part in np.array_split(by_length, self.groups)
+            if len(part)
+        ]
+        return groups, np.argsort(by_length, kind="stable")
+
+    def mlm(self, step: int, batch: int) -> MlmBatch:
+        """Batch `step` of the warm-up: whole documents, a share of their pieces masked."""
+        data = self.data
+        rng = np.random.default_rng([self.seed, _MLM, step])
+        documents = self._stream(1000, len(data.offsets) - 1, step * batch, batch)
+        starts, ends = data.offsets[documents], data.offsets[documents + 1]
+        room = self.document_length - 2
+        spare = np.maximum(ends - starts - room, 0)
+        starts = starts + rng.integers(0, spare + 1)
+        lengths = np.minimum(ends - starts, room)
+        by_length = np.argsort(lengths, kind="stable")
+        result = MlmBatch([], [], [])
+        for part in np.array_split(by_length, self.groups):
+            if not len(part):
+                continue
+            group, row, column, source = self._pad(data.ids, starts[part], lengths[part], self.document_length)
+            hit = rng.random(len(row)) < self.mlm_mask
+            row, column = row[hit], column[hit]
+            labels = np.asarray(data.ids[source[hit]], dtype=np.int64)
+            action = rng.random(len(row))
+            group.ids[row[action < 0.8], column[action < 0.8]] = self.mask_token
+            noise = (action >= 0.8) & (action < 0.9)
+            group.ids[row[noise], column[noise]] = rng.integers(0, data.vocab_size, int(noise.sum()))
+            result.groups.append(group)
+            result.positions.append(row * group.ids.shape[1] + column)
+            result.labels.append(labels)
+        return result
+
+    def tags(self, step: int, batch: int) -> TagBatch:
+        """Batch `step` of tagged texts of the training split."""
+        if self._tagged is None:
+            raise TrainingError(f"{self.data.folder} has no tagged texts; prepare them or leave the tag head out.")
+        rows = self._tag_rows[self._stream(1001, len(self._tag_rows), step * batch, batch)]
+        return self._tag_batch(rows)
+
+    def held_out_tags(self, batch: int, limit: int) -> Iterator[TagBatch]:
+        """Tagged texts that training does not see."""
+        if self._tagged is None:
+            return
+        rows = np.flatnonzero(np.asarray(self._tagged[3]) == 1)[:limit]
+        for start in range(0, len(rows), batch):
+            yield self._tag_batch(rows[start : start + batch])
+
+    def _tag_batch(self, rows: NDArray[np.int64]) -> TagBatch:
+        assert self._tagged is not None
+        ids, offsets, labels, _ = self._tagged
+        lengths = np.minimum(offsets[rows + 1] - offsets[rows], self.document_length - 2)
+        group, row, column, source = self._pad(ids, offsets[rows], lengths, self.document_length)
+        out = np.full(group.ids.shape, -1, np.int8)
+        out[row, column] = labels[source]
+        return TagBatch(group, out)
+
+
+def prefetch(build: Callable[[int], _T], start: int, stop: int | None, depth: int = 6) -> Iterator[_T]:
+    """Yield build(start), build(start+1) … made ahead by one thread; errors surface where they are awaited."""
+    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
+    halt = threading.Event()
+
+    def put(item: tuple[bool, Any]) -> bool:
+        while not halt.is_set():
+            try:
+                ready.put(item, timeout=0.2)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        step = start
+        try:
+            while (stop is None or step < stop) and put((True, build(step))):
+                step += 1
+        except Exception as error:  # handed to the consumer, which raises it
+            put((False, error))
+
+    thread = threading.Thread(target=work, name="erukg-batches", daemon=True)
+    thread.start()
+    try:
+        step = start
+        while stop is None or step < stop:
+            good, item = ready.get()
+            if not good:
+                raise item
+            yield item
+            step += 1
+    finally:
+        halt.set()
+        thread.join(timeout=5)

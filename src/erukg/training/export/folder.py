@@ -1,0 +1,136 @@
+"""The model folder the package reads: configuration, tokenizer, graph and head, with checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from erukg.errors import ModelError
+from erukg.training.base import load_base
+from erukg.training.export.card import model_card
+from erukg.training.export.int8 import quantise_onnx, quantise_rows
+from erukg.training.export.onnx import check_onnx, write_onnx
+from erukg.training.export.publish import checksum, published
+from erukg.training.export.sparse_encoder import write_sparse_encoder
+from erukg.training.model import TAG_CLASSES, TermModel
+
+__all__ = ["export", "fingerprint", "write_model_folder"]
+
+WINDOW = 384
+
+
+def fingerprint(model: TermModel) -> str:
+    """SHA-256 over names and fp32 bytes of all weights, in order of name."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy(), dtype="<f4").tobytes())
+    return digest.hexdigest()
+
+
+def write_model_folder(
+    model: TermModel,
+    tokenizer: str | Path,
+    target: str | Path,
+    name: str,
+    precision: str = "fp32",
+    card: str | None = None,
+    window: int = WINDOW,
+    overwrite: bool = False,
+) -> Path:
+    """Write the folder in precision fp32 or int8. The fp32 graph is checked against torch (≤ 1e-4) either way."""
+    from safetensors.numpy import save_file
+
+    if precision not in ("fp32", "int8"):
+        raise ModelError(f"There is no precision '{precision}'; use fp32 or int8.")
+    model = model.cpu().float().eval()
+    table = model.word_embeddings.detach().numpy()
+    head: dict[str, Any] = {"bias": model.cls.predictions.bias.detach().numpy().astype(np.float32)}
+    with published(target, overwrite) as part:
+        graph = part / "encoder.onnx"
+        write_onnx(model, graph)
+        check_onnx(model, graph)
+        if precision == "int8":
+            quantise_onnx(graph, part / "encoder.int8.onnx")
+            graph.unlink()
+            head["embeddings"], head["scales"] = quantise_rows(table)
+        else:
+            head["embeddings"] = table.astype(np.float32)
+        save_file(head, part / "head.safetensors")
+        _plain_tokenizer(Path(tokenizer), part / "tokenizer.json")
+        if card is not None:
+            (part / "README.md").write_text(card, "utf-8")
+        files = {}
+        for path in sorted(part.iterdir()):
+            path.chmod(0o644)
+            files[path.name] = {"bytes": path.stat().st_size, "sha256": checksum(path)}
+        config = {
+            "format": "erukg-model",
+            "version": 1,
+            "name": name,
+            "architecture": "bert",
+            "vocab_size": model.shape.vocab_size,
+            "hidden_size": model.shape.hidden_size,
+            "layers": model.shape.layers,
+            "max_length": model.shape.max_positions,
+            "window": min(window, model.shape.max_positions),
+            "tag_classes": list(TAG_CLASSES),
+            "weights": fingerprint(model),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "files": files,
+        }
+        (part / "config.json").write_text(json.dumps(config, indent=1) + "\n", "utf-8")
+    return Path(target)
+
+
+def _plain_tokenizer(source: Path, target: Path) -> None:
+    """A copy that neither truncates nor pads: the encoder does both itself."""
+    try:
+        values = json.loads(source.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"The tokenizer {source} cannot be read ({error}); give a tokenizer.json.") from error
+    values["truncation"] = values["padding"] = None
+    target.write_text(json.dumps(values, ensure_ascii=False, separators=(",", ":")), "utf-8")
+
+
+def export(
+    source: str | Path,
+    target: str | Path,
+    name: str,
+    layouts: tuple[str, ...] = ("int8", "fp32", "sparse-encoder"),
+    tokenizer: str | Path | None = None,
+    base: str = "",
+    base_licence: str = "",
+    half: bool = False,
+    overwrite: bool = False,
+) -> dict[str, Path]:
+    """Export a trained model (the folder a run ends with, or its parts) to target/<layout> for each layout.
+
+    A single layout is written to `target` itself. The model card is made from the run's run.json.
+    """
+    source = Path(source)
+    model, has_head = load_base(source)
+    if not has_head:
+        raise ModelError(f"{source} has no term-weight head; train the model before exporting it.")
+    tokens = Path(tokenizer) if tokenizer else source / "tokenizer.json"
+    if not tokens.is_file():
+        raise ModelError(f"There is no {tokens}; give the tokenizer.json the model was trained with.")
+    run = source / "run.json"
+    summary = json.loads(run.read_text("utf-8")) if run.is_file() else {}
+    card = model_card(name, summary, model.shape, base, base_licence)
+    unknown = [layout for layout in layouts if layout not in ("int8", "fp32", "sparse-encoder")]
+    if unknown or not layouts:
+        raise ModelError(f"There is no layout '{', '.join(unknown)}'; use int8, fp32 or sparse-encoder.")
+    written = {}
+    for layout in layouts:
+        folder = Path(target) if len(layouts) == 1 else Path(target) / layout
+        if layout == "sparse-encoder":
+            written[layout] = write_sparse_encoder(model, tokens, folder, half, card, overwrite)
+        else:
+            written[layout] = write_model_folder(model, tokens, folder, name, layout, card, overwrite=overwrite)
+    return written

@@ -1,0 +1,242 @@
+"""The trained network: one BERT encoder giving term weights (Eq. 1), word classes and a dense vector.
+
+Parameter names are those of `transformers.BertForMaskedLM`, so the same weights load there and in
+`sentence_transformers.SparseEncoder`; the tag head adds names that begin with `tag.`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from erukg.errors import ModelError
+from erukg.training.pooling import max_pool_terms
+
+__all__ = ["Outputs", "Shape", "TermModel"]
+
+TAG_CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
+_TAG_WIDTH = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes of a BERT encoder, as its `config.json` gives them."""
+
+    vocab_size: int
+    hidden_size: int
+    layers: int
+    heads: int
+    intermediate_size: int
+    max_positions: int = 512
+    type_vocab_size: int = 2
+    eps: float = 1e-12
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Shape:
+        """Read a Hugging Face BERT configuration, refusing other architectures."""
+        if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
+            raise ModelError(
+                f"A base model must be BERT with GELU, but this one is {config.get('model_type')!r} with "
+                f"{config.get('hidden_act')!r}; choose another base."
+            )
+        if config.get("position_embedding_type", "absolute") != "absolute":
+            raise ModelError("A base model must have absolute position embeddings; choose another base.")
+        return cls(
+            vocab_size=int(config["vocab_size"]),
+            hidden_size=int(config["hidden_size"]),
+            layers=int(config["num_hidden_layers"]),
+            heads=int(config["num_attention_heads"]),
+            intermediate_size=int(config["intermediate_size"]),
+            max_positions=int(config.get("max_position_embeddings", 512)),
+            type_vocab_size=int(config.get("type_vocab_size", 2)),
+            eps=float(config.get("layer_norm_eps", 1e-12)),
+        )
+
+    def to_config(self) -> dict[str, Any]:
+        """The Hugging Face configuration of `BertForMaskedLM` with these sizes."""
+        return {
+            "architectures": ["BertForMaskedLM"],
+            "model_type": "bert",
+            "vocab_size": self.vocab_size,
+            "hidden_size": self.hidden_size,
+            "num_hidden_layers": self.layers,
+            "num_attention_heads": self.heads,
+            "intermediate_size": self.intermediate_size,
+            "max_position_embeddings": self.max_positions,
+            "type_vocab_size": self.type_vocab_size,
+            "layer_norm_eps": self.eps,
+            "hidden_act": "gelu",
+            "hidden_dropout_prob": 0.1,
+            "attention_probs_dropout_prob": 0.1,
+            "initializer_range": 0.02,
+            "pad_token_id": 0,
+            "position_embedding_type": "absolute",
+            "tie_word_embeddings": True,
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+@dataclass(slots=True)
+class Outputs:
+    """What one pass gives: hidden states of every layer (first: embeddings) and the mask they came with."""
+
+    hidden: list[torch.Tensor]
+    mask: torch.Tensor
+
+
+class _Node(nn.Module):
+    """A namespace: holds sub-modules under the names BERT gives them."""
+
+    def __init__(self, /, **children: nn.Module) -> None:
+        super().__init__()
+        for name, child in children.items():
+            self.add_module(name, child)
+
+
+def _bert_layer(
+    x: torch.Tensor, bias: torch.Tensor, heads: int, eps: float, dropout: float, weights: list[torch.Tensor]
+) -> torch.Tensor:
+    """One transformer layer as a plain function, so that all layers share one compiled graph a shape."""
+    qw, qb, kw, kb, vw, vb, ow, ob, n1w, n1b, iw, ib, fw, fb, n2w, n2b = weights
+    batch, length, width = x.shape
+    qkv = F.linear(x, torch.cat((qw, kw, vw)), torch.cat((qb, kb, vb)))
+    q, k, v = qkv.view(batch, length, 3, heads, width // heads).permute(2, 0, 3, 1, 4).unbind(0)
+    mask = bias.to(q.dtype).expand(batch, 1, length, length)
+    a = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+    a = F.linear(a.transpose(1, 2).reshape(batch, length, width), ow, ob)
+    x = F.layer_norm(x + F.dropout(a, dropout), (width,), n1w, n1b, eps)
+    h = F.linear(F.gelu(F.linear(x, iw, ib)), fw, fb)
+    return F.layer_norm(x + F.dropout(h, dropout), (width,), n2w, n2b, eps)
+
+
+@functools.cache
+def _compiled_layer() -> Callable[..., torch.Tensor]:
+    """The layer through `torch.compile`: one graph for each padded shape, plain code where compiling fails."""
+    torch._dynamo.config.recompile_limit = 128
+    torch._dynamo.config.suppress_errors = True
+    compiled: Callable[..., torch.Tensor] = torch.compile(_bert_layer, dynamic=False)
+    return compiled
+
+
+class TermModel(nn.Module):
+    """BERT with the masked-language head read as term weights, a tag head and a pooled vector."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.dropout = 0.0
+        self.compiled = False
+        width, eps = shape.hidden_size, shape.eps
+
+        def norm() -> nn.Module:
+            return nn.LayerNorm(width, eps=eps)
+
+        embeddings = _Node(
+            word_embeddings=nn.Embedding(shape.vocab_size, width, padding_idx=0),
+            position_embeddings=nn.Embedding(shape.max_positions, width),
+            token_type_embeddings=nn.Embedding(shape.type_vocab_size, width),
+            LayerNorm=norm(),
+        )
+        layers = nn.ModuleList(
+            _Node(
+                attention=_Node(
+                    self=_Node(query=nn.Linear(width, width), key=nn.Linear(width, width), value=nn.Linear(width, width)),
+                    output=_Node(dense=nn.Linear(width, width), LayerNorm=norm()),
+                ),
+                intermediate=_Node(dense=nn.Linear(width, shape.intermediate_size)),
+                output=_Node(dense=nn.Linear(shape.intermediate_size, width), LayerNorm=norm()),
+            )
+            for _ in range(shape.layers)
+        )
+        self.bert = _Node(embeddings=embeddings, encoder=_Node(layer=layers))
+        predictions = _Node(transform=_Node(dense=nn.Linear(width, width), LayerNorm=norm()))
+        predictions.register_parameter("bias", nn.Parameter(torch.zeros(shape.vocab_size)))
+        self.cls = _Node(predictions=predictions)
+        self.tag = _Node(dense=nn.Linear(width, _TAG_WIDTH), out=nn.Linear(_TAG_WIDTH, len(TAG_CLASSES)))
+        self.tag.register_parameter("mix", nn.Parameter(torch.zeros(shape.layers + 1)))
+        for name, parameter in self.named_parameters():
+            if parameter.dim() == 2:
+                nn.init.normal_(parameter, std=0.02)
+            elif name.endswith("LayerNorm.weight"):
+                nn.init.ones_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+
+    # -- pieces of the network -------------------------------------------------------------------------------
+
+    @property
+    def word_embeddings(self) -> torch.Tensor:
+        """The table [V, H] that serves look-up and, tied, the output head."""
+        return self.bert.embeddings.word_embeddings.weight
+
+    def _layer_weights(self) -> list[list[torch.Tensor]]:
+        rows = []
+        for layer in self.bert.encoder.layer:
+            heads, out = layer.attention.get_submodule("self"), layer.attention.output
+            modules = (heads.query, heads.key, heads.value, out.dense, out.LayerNorm, layer.intermediate.dense)
+            modules += (layer.output.dense, layer.output.LayerNorm)
+            rows.append([tensor for module in modules for tensor in (module.weight, module.bias)])
+        return rows
+
+    def encode(self, ids: torch.Tensor, mask: torch.Tensor) -> Outputs:
+        """All hidden states of `ids` [batch, length]; `mask` is 1 on real tokens, which come first in a row."""
+        return self.encode_embeddings(F.embedding(ids, self.word_embeddings), mask)
+
+    def encode_embeddings(self, rows: torch.Tensor, mask: torch.Tensor) -> Outputs:
+        """The same from rows of the word-embedding table."""
+        node = self.bert.embeddings
+        x = rows + node.position_embeddings.weight[: rows.shape[1]] + node.token_type_embeddings.weight[0]
+        x = F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
+        dropout = self.dropout if self.training else 0.0
+        x = F.dropout(x, dropout)
+        bias = (1.0 - mask[:, None, None, :].to(x.dtype)) * -30000.0
+        hidden = [x]
+        layer = _compiled_layer() if self.compiled else _bert_layer
+        for weights in self._layer_weights():
+            x = layer(x, bias, self.shape.heads, self.shape.eps, dropout, weights)
+            hidden.append(x)
+        return Outputs(hidden, mask)
+
+    def states(self, outputs: Outputs) -> torch.Tensor:
+        """Last hidden states after the head's transform: what the output embeddings are multiplied with."""
+        return self.transform(outputs.hidden[-1])
+
+    def transform(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Dense, GELU, LayerNorm of the masked-language head."""
+        node = self.cls.predictions.transform
+        x = F.gelu(F.linear(hidden, node.dense.weight, node.dense.bias))
+        return F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
+
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """Masked-language logits of transformed states."""
+        return F.linear(states, self.word_embeddings, self.cls.predictions.bias)
+
+    def terms(self, outputs: Outputs) -> torch.Tensor:
+        """Term weights w [batch, V] = log(1 + relu(max over tokens of the logits)) (Eq. 1)."""
+        return max_pool_terms(
+            self.states(outputs), outputs.mask, self.word_embeddings, self.cls.predictions.bias, self.compiled
+        )
+
+    def tags(self, outputs: Outputs) -> torch.Tensor:
+        """Logits [batch, length, 4] of the word classes, from a learned mix of all layers."""
+        mix = torch.softmax(self.tag.mix, 0)
+        x = mix[0] * outputs.hidden[0]
+        for weight, hidden in zip(mix[1:], outputs.hidden[1:], strict=True):
+            x = x + weight * hidden
+        x = F.gelu(F.linear(x, self.tag.dense.weight, self.tag.dense.bias))
+        return F.linear(x, self.tag.out.weight, self.tag.out.bias)
+
+    def vector(self, outputs: Outputs) -> torch.Tensor:
+        """Mean of the last layer over real tokens, scaled to length one."""
+        mask = outputs.mask[:, :, None].to(torch.float32)
+        total = (outputs.hidden[-1].float() * mask).sum(1)
+        return F.normalize(total / mask.sum(1).clamp(min=1.0), dim=1)

@@ -1,0 +1,184 @@
+"""unarXive 2022: full texts of papers, whose citing sentences are references to the papers they cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from erukg.training.references.base import Library, Paper, Reader, Reference, canonical_id
+from erukg.training.references.rows import Problems, Row, RowError, read_rows, text_of, tidy
+from erukg.training.references.titles import title_reference
+
+__all__ = ["Unarxive", "citing_sentences", "sentences"]
+
+_FEWEST_WORDS = 5
+_CITE = r"\{\{cite:([^{}]{1,64})\}\}"
+_GROUP = re.compile(rf"[\[(]?\s*{_CITE}(?:[\s,;~–\[\]-]*(?:and\s+|&\s*)?{_CITE})*\s*[\])]?")
+_MARKER = re.compile(_CITE)
+_AFTER_STOP = re.compile(r"([.!?])((?:\{\{cite:[^{}]{1,64}\}\}[,;]?)+)")
+_OTHER_MARKER = re.compile(r"\{\{[a-z]+:[^{}]{1,64}\}\}")
+_STOP = re.compile(r"[.!?][\"'”’)\]]*\s+(?=[\"'“‘(\[{]*[A-Z0-9{])")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:al|e\.g|i\.e|cf|vs|resp|etc|viz|ca|approx|Figs?|Eqs?|Refs?|Secs?|Sects?|Tabs?|Chaps?|Apps?|Nos?|Dr|Prof|Mr|Mrs|St"
+    r"|Thm|Lem|Prop|Def)|\b[A-Z])\.$"
+)
+
+
+@dataclass(frozen=True)
+class Unarxive(Reader):
+    """Papers of unarXive: JSON objects with paper_id, metadata, abstract, body_text and bib_entries.
+
+    A sentence with one citation, or one group of adjacent ones, refers to each cited document that is known
+    (by arXiv, OpenAlex, DOI or PubMed id; the papers of these files are known too). The negative is a
+    document cited only in other sections of the paper. With `titles` each paper's title refers to its
+    abstract, against another article it cites.
+    """
+
+    files: Sequence[Path]
+    titles: bool = True
+
+    def documents(self, problems: Problems) -> Iterator[Paper]:
+        quiet = Problems.quiet()  # bad rows are counted when the references are read
+        for path in self.files:
+            for _, row in read_rows(path, quiet):
+                with suppress(RowError):
+                    yield _paper(row)
+
+    def references(self, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
+        for path in self.files:
+            for line, row in read_rows(path, problems):
+                try:
+                    yield from list(self._references(row, library, problems, random))
+                except RowError as error:
+                    problems.add(path, line, str(error))
+
+    def _references(
+        self, row: Row, library: Library, problems: Problems, random: Random
+    ) -> Iterator[Reference]:
+        paper = _paper(row)
+        bibliography = _bibliography(row, library)
+        # Keys of dicts stand for sets here: their order does not change from run to run.
+        cited_in: dict[str, dict[int, None]] = {}
+        contexts: list[tuple[str, str, list[int]]] = []
+        for section, text in _paragraphs(row):
+            cited = cited_in.setdefault(section, {})
+            cited.update((bibliography[m], None) for m in _MARKER.findall(text) if m in bibliography)
+            for sentence, markers in citing_sentences(text):
+                group = list(dict.fromkeys(bibliography[m] for m in markers if m in bibliography))
+                if group:
+                    contexts.append((section, sentence, group))
+                else:
+                    problems.skip("document not in the corpus")
+        everything = list(dict.fromkeys(number for cited in cited_in.values() for number in cited))
+        for section, sentence, group in contexts:
+            elsewhere = [number for number in everything if number not in cited_in[section]]
+            for positive in group:
+                yield Reference(
+                    "citation", sentence, positive, random.choice(elsewhere) if elsewhere else None
+                )
+        if self.titles:
+            reference = title_reference(paper, everything, library, random)
+            if reference is None:
+                problems.skip("title or abstract too short for a title reference")
+            else:
+                yield reference
+
+
+def _paper(row: Row) -> Paper:
+    id = row.get("paper_id")
+    if not isinstance(id, str) or not id:
+        raise RowError("'paper_id' must be text")
+    metadata = row.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        raise RowError("'metadata' must be an object")
+    abstract = row.get("abstract")
+    if isinstance(abstract, Mapping):
+        abstract = text_of(abstract, "text")
+    elif isinstance(abstract, str):
+        abstract = tidy(abstract)
+    else:
+        abstract = ""
+    title, abstract = text_of(metadata, "title"), abstract or text_of(metadata, "abstract")
+    if not title and not abstract:
+        raise RowError("the paper has neither title nor abstract")
+    return Paper(canonical_id(f"arxiv:{id}"), title, abstract)
+
+
+def _bibliography(row: Row, library: Library) -> dict[str, int]:
+    entries = row.get("bib_entries") or {}
+    if not isinstance(entries, Mapping):
+        raise RowError("'bib_entries' must be an object")
+    known: dict[str, int] = {}
+    for key, entry in entries.items():
+        if not isinstance(entry, Mapping):
+            raise RowError("an entry of 'bib_entries' must be an object")
+        for id in _ids(entry):
+            if (number := library.find(id)) is not None:
+                known[key] = number
+                break
+    return known
+
+
+def _ids(entry: Row) -> Iterator[str]:
+    """The identifiers of a bibliography entry, surest first."""
+    ids = entry.get("ids") or {}
+    if not isinstance(ids, Mapping):
+        raise RowError("'ids' of a bibliography entry must be an object")
+    for name, prefix in (
+        ("arxiv_id", "arxiv:"),
+        ("open_alex_id", "openalex:"),
+        ("openalex_id", "openalex:"),
+        ("doi", "doi:"),
+        ("pubmed_id", "pmid:"),
+    ):
+        value = ids.get(name)
+        if value and isinstance(value, str):
+            yield value if "://" in value else prefix + value
+    contained = entry.get("contained_arXiv_ids") or []
+    for link in contained if isinstance(contained, list) else []:
+        value = link.get("id") if isinstance(link, Mapping) else link
+        if value and isinstance(value, str):
+            yield f"arxiv:{value}"
+
+
+def _paragraphs(row: Row) -> Iterator[tuple[str, str]]:
+    """Section and text of each paragraph; subsections count as their section where numbers tell."""
+    body = row.get("body_text") or []
+    if not isinstance(body, list):
+        raise RowError("'body_text' must be a list")
+    for part in body:
+        if not isinstance(part, Mapping):
+            raise RowError("a part of 'body_text' must be an object")
+        if part.get("content_type", "paragraph") != "paragraph":
+            continue
+        number = str(part.get("sec_number") or "").split(".")[0].strip()
+        yield number or text_of(part, "section").casefold(), text_of(part, "text")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Sentences of running text; a marker right after a full stop belongs to the sentence before it."""
+    text = _AFTER_STOP.sub(r" \2\1", text)
+    start = 0
+    for stop in _STOP.finditer(text):
+        sentence = text[start : stop.end()].strip()
+        if not _ABBREVIATION.search(sentence):
+            yield sentence
+            start = stop.end()
+    if rest := text[start:].strip():
+        yield rest
+
+
+def citing_sentences(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Sentences with one citation or one group of adjacent ones, without markers, and the keys they cite."""
+    for sentence in sentences(text):
+        if len(groups := list(_GROUP.finditer(sentence))) != 1:
+            continue
+        markers = _MARKER.findall(groups[0].group())
+        bare = _OTHER_MARKER.sub(" ", sentence[: groups[0].start()] + " " + sentence[groups[0].end() :])
+        bare = re.sub(r"\s+([.,;:)\]])", r"\1", " ".join(bare.split()))
+        if len(bare.split()) >= _FEWEST_WORDS:
+            yield bare, markers

@@ -1,0 +1,192 @@
+"""What one optimiser step computes in each stage: tensors in, named losses out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from erukg.training import losses
+from erukg.training.data import Group, MlmBatch, TagBatch, TripletBatch
+from erukg.training.model import Outputs, TermModel
+from erukg.training.presets import TrainConfig
+
+__all__ = ["Losses", "Stepper", "to_tensors"]
+
+
+@dataclass(slots=True)
+class Losses:
+    """The loss to minimise, its parts, and non-zero terms a reference and a document (0 in other stages)."""
+
+    total: torch.Tensor
+    parts: dict[str, torch.Tensor]
+
+
+def to_tensors(batch: Any, pin: bool) -> Any:
+    """The same batch with torch tensors in place of arrays, in pinned memory where `pin`."""
+    if isinstance(batch, np.ndarray):
+        tensor = torch.from_numpy(np.ascontiguousarray(batch))
+        return tensor.pin_memory() if pin else tensor
+    if isinstance(batch, list):
+        return [to_tensors(item, pin) for item in batch]
+    if isinstance(batch, Group | TripletBatch | MlmBatch | TagBatch):
+        for name in batch.__slots__:
+            setattr(batch, name, to_tensors(getattr(batch, name), pin))
+    return batch
+
+
+class Stepper:
+    """Losses of a batch under one configuration, model and optional teacher."""
+
+    def __init__(self, config: TrainConfig, model: TermModel, teacher: TermModel | None, device: torch.device) -> None:
+        self.config, self.model, self.teacher, self.device = config, model, teacher, device
+        self.steps: dict[str, Callable[[Any, float, bool], Losses]] = {
+            "mlm": self.mlm,
+            "splade": self.splade,
+            "tags": self.tags,
+        }
+
+    def _to(self, tensor: Any) -> torch.Tensor:
+        moved: torch.Tensor = tensor.to(self.device, non_blocking=True)
+        return moved
+
+    def autocast(self) -> torch.autocast:
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda")
+
+    def encode(self, model: TermModel, group: Group) -> Outputs:
+        return model.encode(self._to(group.ids).long(), self._to(group.mask))
+
+    def mlm(self, batch: MlmBatch, progress: float, detail: bool) -> Losses:
+        """Masked-language loss, with logits of masked positions only."""
+        del progress, detail
+        picked, labels = [], []
+        with self.autocast():
+            for group, position, label in zip(batch.groups, batch.positions, batch.labels, strict=True):
+                hidden = self.encode(self.model, group).hidden[-1]
+                picked.append(hidden.flatten(0, 1)[self._to(position)])
+                labels.append(self._to(label))
+            logits = self.model.logits(self.model.transform(torch.cat(picked)))
+        loss = F.cross_entropy(logits.float(), torch.cat(labels))
+        return Losses(loss, {"mlm": loss})
+
+    def _represent(self, model: TermModel, batch: TripletBatch) -> tuple[torch.Tensor, ...]:
+        with self.autocast():
+            outputs = self.encode(model, batch.references)
+            reference, reference_vector = model.terms(outputs), model.vector(outputs)
+            documents, vectors = [], []
+            for group in batch.documents:
+                outputs = self.encode(model, group)
+                documents.append(model.terms(outputs))
+                vectors.append(model.vector(outputs))
+        return reference, torch.cat(documents), reference_vector, torch.cat(vectors)
+
+    def splade(self, batch: TripletBatch, progress: float, detail: bool) -> Losses:
+        """Ranking, FLOPS, dense contrast, tags and distillation of one batch of triplets."""
+        config = self.config
+        order = self._to(batch.order)
+        masked = losses.contrastive_mask(self._to(batch.reference_numbers), self._to(batch.document_numbers))
+        q, d, q_vector, d_vector = self._represent(self.model, batch)
+        # Documents are in order of length: put the columns of the scores right, not the wide rows of `d`.
+        scores = (q @ d.T)[:, order]
+        parts = {"rank": losses.rank_loss(scores, masked, config.rank_temperature)}
+        parts["flops_q"], parts["flops_d"] = losses.flops(q), losses.flops(d)
+        scale = losses.ramp(progress, config.ramp)
+        total = parts["rank"] + scale * (
+            config.lambda_reference * parts["flops_q"] + config.lambda_document * parts["flops_d"]
+        )
+        if config.dense_weight:
+            cosines = (q_vector @ d_vector.T)[:, order]
+            parts["dense"] = losses.rank_loss(cosines, masked, config.dense_temperature)
+            total = total + config.dense_weight * parts["dense"]
+        if batch.tags is not None and config.tag_weight:
+            parts["tags"] = self._tag_loss(batch.tags, config.tag_detach)
+            total = total + config.tag_weight * parts["tags"]
+        if self.teacher is not None:
+            with torch.no_grad():
+                tq, td, _, _ = self._represent(self.teacher, batch)
+            if config.distill_scores:
+                parts["distill"] = losses.score_distillation(scores, (tq @ td.T)[:, order], masked)
+                total = total + config.distill_scores * parts["distill"]
+            if config.distill_terms:
+                error = losses.term_distillation(d, td) + losses.term_distillation(q, tq)
+                parts["distill_terms"] = error
+                total = total + config.distill_terms * error
+        if detail:
+            with torch.no_grad():
+                parts["terms_q"] = (q > 0).sum(1).float().mean()
+                parts["terms_d"] = (d > 0).sum(1).float().mean()
+        return Losses(total, parts)
+
+    def _tag_loss(self, batch: TagBatch, detach: bool) -> torch.Tensor:
+        with self.autocast():
+            if detach:
+                with torch.no_grad():
+                    outputs = self.encode(self.model, batch.group)
+            else:
+                outputs = self.encode(self.model, batch.group)
+            logits = self.model.tags(outputs)
+        return losses.tag_loss(logits, self._to(batch.labels).long())
+
+    def tags(self, batch: TagBatch, progress: float, detail: bool) -> Losses:
+        """Tag loss with the encoder left as it is."""
+        del progress, detail
+        loss = self._tag_loss(batch, True)
+        return Losses(loss, {"tags": loss})
+
+    # -- reading the model between steps ---------------------------------------------------------------------
+
+    def term_weights(
+        self, texts: list[NDArray[np.int32]], cls: int, sep: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Weights [n, V] and non-zero counts of texts given as pieces."""
+        step, room = 64, self.config.dev_length - 2
+        longest = max(min(len(text), room) for text in texts) + 2
+        width = min(-(-longest // step) * step, max(self.model.shape.max_positions, longest))
+        ids = np.zeros((len(texts), width), np.int64)
+        mask = np.zeros((len(texts), width), np.bool_)
+        for row, text in enumerate(texts):
+            kept = text[:room]
+            ids[row, : len(kept) + 2] = [cls, *kept.tolist(), sep]
+            mask[row, : len(kept) + 2] = True
+        with self._reading():
+            outputs = self.model.encode(torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device))
+            weights = self.model.terms(outputs)
+        counts: NDArray[np.int64] = (weights > 0).sum(1).cpu().numpy()
+        array: NDArray[np.float32] = weights.float().cpu().numpy()
+        return array, counts
+
+    def tag_hits(self, batch: TagBatch) -> tuple[int, int]:
+        """How many labels the tag head gets right, of how many."""
+        with self._reading():
+            predicted = self.model.tags(self.encode(self.model, batch.group)).argmax(-1)
+        labels = self._to(batch.labels).long()
+        known = labels >= 0
+        return int(((predicted == labels) & known).sum()), int(known.sum())
+
+    def _reading(self) -> _Reading:
+        return _Reading(self)
+
+
+class _Reading:
+    """No gradients, no dropout, no new compiled shapes: for looking at a model in the middle of training."""
+
+    def __init__(self, stepper: Stepper) -> None:
+        self.model, self.contexts = stepper.model, (torch.no_grad(), stepper.autocast())
+        self.before = (self.model.training, self.model.compiled)
+
+    def __enter__(self) -> None:
+        self.model.eval()
+        self.model.compiled = False
+        for context in self.contexts:
+            context.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        for context in reversed(self.contexts):
+            context.__exit__(*error)
+        self.model.train(self.before[0])
+        self.model.compiled = self.before[1]

@@ -1,0 +1,229 @@
+"""Tagged text for the encoder's tag head: a corpus tagged by a teacher, or text that is tagged already.
+
+The folder holds little-endian arrays: `ids` (word pieces), `offsets`, `labels` (the class of `erukg.phrases`
+on the first piece of each word, -1 on its other pieces) and `split` (1 for held-out documents).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.document import Document
+from erukg.encoder.vocabulary import Vocabulary
+from erukg.errors import TrainingError
+from erukg.phrases import penn_class
+from erukg.taggers import Tagger
+from erukg.training.arrays import ArrayWriter, published_folder
+from erukg.training.pieces import load_tokenizer
+from erukg.training.progress import progress
+from erukg.training.references.base import paper_of
+from erukg.training.references.rows import Problems, RowError, read_lines
+
+__all__ = ["FORMAT", "LONGEST", "TaggedSummary", "TaggedText", "prepare_tagged", "read_tagged", "tag_corpus"]
+
+FORMAT = "erukg-tagged"
+LONGEST = 510
+_CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
+# Universal tags, for text that was tagged with them.
+_UNIVERSAL = {"NOUN": "NN", "PROPN": "NNP", "ADJ": "JJ", "NUM": "CD"}
+
+TaggedText = tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedSummary:
+    """What was written; `classes` counts words by class."""
+
+    folder: Path
+    documents: int
+    held_out: int
+    words: int
+    classes: dict[str, int]
+    seconds: float
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{name} {count / max(1, self.words):.1%}" for name, count in self.classes.items())
+        return (
+            f"{self.folder}: {self.documents:,} documents ({self.held_out:,} held out), {self.words:,} words "
+            f"({shares}), {self.seconds:.0f} s"
+        )
+
+
+def prepare_tagged(
+    texts: Sequence[str | Path] | Iterable[TaggedText],
+    tokenizer: str | Path,
+    tagger: Tagger | None,
+    out: str | Path,
+    count: int = 24_000,
+    held_out: int = 1_000,
+    seed: int = 0,
+    *,
+    quiet: bool = False,
+) -> TaggedSummary:
+    """Write tagged texts to the folder `out`.
+
+    With a `tagger`, `texts` are corpus files (JSON Lines with title and abstract), of which `count` documents
+    are drawn, as many of each file as of any other. Without one they are files of tagged text (`read_tagged`)
+    or pairs of words and tags, and all are used. `held_out` of them, drawn at random, are for measuring only.
+    """
+    begun = time.monotonic()
+    out = Path(out)
+    vocabulary = Vocabulary(load_tokenizer(tokenizer), Path(tokenizer))
+    given = list(texts)
+    files = [Path(text) for text in given if isinstance(text, str | Path)]
+    pairs: Iterator[TaggedText]
+    if tagger is not None:
+        pairs = tag_corpus(files, tagger, count, seed)
+    elif files:
+        pairs = (pair for file in files for pair in read_tagged(file))
+    else:
+        pairs = iter([text for text in given if not isinstance(text, str | Path)])
+    classes = np.zeros(len(_CLASSES), np.int64)
+    documents = 0
+    with published_folder(out, FORMAT) as folder:
+        with (
+            ArrayWriter(folder / "ids.npy", "uint16") as ids,
+            ArrayWriter(folder / "offsets.npy", "int64") as offsets,
+            ArrayWriter(folder / "labels.npy", "int8") as labels,
+            progress("tagged texts", quiet=quiet) as advance,
+        ):
+            offsets.append([0])
+            for words, tags in pairs:
+                pieces, marks = _labelled(words, tags, vocabulary)
+                if not pieces.size:
+                    continue
+                ids.append(pieces)
+                labels.append(marks)
+                offsets.append([ids.values])
+                classes += np.bincount(marks[marks >= 0], minlength=len(_CLASSES))
+                documents += 1
+                advance(1)
+        if documents <= held_out:
+            raise TrainingError(
+                f"There are {documents} tagged texts and {held_out} are to be held out; give more texts."
+            )
+        split = np.zeros(documents, np.uint8)
+        split[Random(f"{seed}:held out").sample(range(documents), held_out)] = 1
+        np.save(folder / "split.npy", split, allow_pickle=False)
+        meta = {
+            "format": FORMAT,
+            "version": 1,
+            "classes": list(_CLASSES),
+            "documents": documents,
+            "held_out": held_out,
+            "words": int(classes.sum()),
+            "tagger": "given" if tagger is None else type(tagger).__name__,
+            "seed": seed,
+        }
+        (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+    return TaggedSummary(
+        folder=out,
+        documents=documents,
+        held_out=held_out,
+        words=int(classes.sum()),
+        classes=dict(zip(_CLASSES, classes.tolist(), strict=True)),
+        seconds=time.monotonic() - begun,
+    )
+
+
+def tag_corpus(files: Sequence[Path], tagger: Tagger, count: int, seed: int) -> Iterator[TaggedText]:
+    """Words and tags of `count` documents drawn from corpus files; title and abstract are tagged apart."""
+    if not files:
+        raise TrainingError("No corpus file is given; give at least one to take text from.")
+    shares = [count // len(files) + (number < count % len(files)) for number in range(len(files))]
+    # The largest files last, so that what a small one lacks can come from them.
+    missing = 0
+    for path, share in sorted(
+        zip(files, shares, strict=True), key=lambda item: (item[0].stat().st_size, item[0])
+    ):
+        drawn = 0
+        for title, abstract in _drawn(path, share + missing, seed):
+            words: list[str] = []
+            tags: list[str] = []
+            for part in (title, abstract):
+                of_part = Document.parse(part).words
+                words += of_part
+                tags += tagger.tag(of_part)
+            yield words, tags
+            drawn += 1
+        missing = share + missing - drawn
+
+
+def _drawn(path: Path, count: int, seed: int) -> list[tuple[str, str]]:
+    """A uniform sample of the documents of a file (a reservoir of its lines), in the order of the file."""
+    random = Random(f"{seed}:{path.name}")
+    problems = Problems.quiet()
+    kept: list[tuple[int, bytes]] = []
+    for seen, (number, line) in enumerate(read_lines(path, problems)):
+        if seen < count:
+            kept.append((number, line))
+        elif (place := random.randrange(seen + 1)) < count:
+            kept[place] = (number, line)
+    found: list[tuple[str, str]] = []
+    for number, line in sorted(kept):
+        try:
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise RowError("not a JSON object")
+            paper = paper_of(row)
+        except (ValueError, RecursionError) as error:
+            problems.add(path, number, str(error))
+            continue
+        found.append((paper.title, paper.abstract))
+    if kept and not found:
+        raise TrainingError(
+            f"{path} holds no document ({problems.examples[0]}); give a corpus in JSON Lines."
+        )
+    return found
+
+
+def read_tagged(path: str | Path) -> Iterator[TaggedText]:
+    """Text tagged already: a word, a tab and its Penn or universal tag a line; blank lines part texts.
+
+    Lines that begin with "#" and a space are comments, as in CoNLL files.
+    """
+    path = Path(path)
+    words: list[str] = []
+    tags: list[str] = []
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    if words:
+                        yield words, tags
+                    words, tags = [], []
+                elif not line.startswith("# "):
+                    fields = line.rstrip("\r\n").split("\t")
+                    if len(fields) != 2 or not all(fields):
+                        raise TrainingError(
+                            f"Line {number} of {path} is not a word, a tab and a tag; correct it."
+                        )
+                    words.append(fields[0])
+                    tags.append(_UNIVERSAL.get(fields[1], fields[1]))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TrainingError(f"{path} cannot be read ({error}); give a text file in UTF-8.") from error
+    if words:
+        yield words, tags
+
+
+def _labelled(
+    words: Sequence[str], tags: Sequence[str], vocabulary: Vocabulary
+) -> tuple[NDArray[np.uint16], NDArray[np.int8]]:
+    """The pieces of whole words, at most `LONGEST`, and their labels."""
+    if len(words) != len(tags):
+        raise TrainingError(f"A text has {len(words)} words and {len(tags)} tags; give each word one tag.")
+    pieces = vocabulary.pieces(words)
+    whole = int(np.searchsorted(pieces.starts, LONGEST, side="right")) - 1
+    starts, end = pieces.starts[:whole], int(pieces.starts[whole])
+    marks = np.full(end, -1, np.int8)
+    present = pieces.starts[1 : whole + 1] > starts
+    marks[starts[present]] = np.array([penn_class(tag) for tag in tags[:whole]], np.int8)[present]
+    return pieces.ids[:end].astype(np.uint16), marks

@@ -1,0 +1,270 @@
+"""References to triplets: the folder of word pieces that training reads (Section 2.1.2 of the paper).
+
+The folder holds `meta.json`, `tokenizer.json` and little-endian arrays: `documents.ids`, `.offsets`,
+`.titles`; `references.ids`, `.offsets`; `triplets` (reference, positive, negative document or -1) and
+`types`. A triplet of type "title" means its documents without their first `documents.titles[i]` pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.errors import TrainingError
+from erukg.training.arrays import ArrayWriter, published_folder
+from erukg.training.library import DocumentLibrary
+from erukg.training.pieces import PieceWriter, TextEncoder, load_tokenizer, save_tokenizer
+from erukg.training.progress import progress
+from erukg.training.references import Paper, Problems, Reader, Reference
+
+__all__ = ["FORMAT", "LONGEST_DOCUMENT", "LONGEST_REFERENCE", "VERSION", "Summary", "prepare"]
+
+FORMAT = "erukg-triplets"
+VERSION = 1
+LONGEST_DOCUMENT = 320
+LONGEST_REFERENCE = 64
+_BLOCK = 65536
+_FIRST_TYPES = ("query", "citation", "title")
+# Made by other steps, kept when the triplets are prepared anew.
+_PARTS = ("dev", "test", "tagged")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was prepared: counts, a sample of each type, and what was left out and why."""
+
+    folder: Path
+    counts: dict[str, int]
+    with_negative: dict[str, int]
+    samples: dict[str, tuple[str, str, str]]
+    documents: int
+    references: int
+    document_pieces: int
+    rows: int
+    skipped: dict[str, int]
+    bad_rows: int
+    bad_examples: tuple[str, ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        per_document = self.document_pieces / max(1, self.documents)
+        lines = [
+            f"{self.folder}: {self.documents:,} documents of {per_document:.0f} pieces, "
+            f"{self.references:,} references, {sum(self.counts.values()):,} triplets, {self.seconds:.0f} s"
+        ]
+        for type_, count in self.counts.items():
+            lines.append(f"  {type_}: {count:,} ({self.with_negative[type_]:,} with a negative)")
+            if type_ in self.samples:
+                for name, text in zip(
+                    ("reference", "positive", "negative"), self.samples[type_], strict=True
+                ):
+                    lines.append(f"    {name}: {text or '-'}")
+        lines += [f"  left out: {count:,} × {reason}" for reason, count in self.skipped.items()]
+        if self.bad_rows:
+            lines.append(f"  bad rows: {self.bad_rows:,}")
+            lines += [f"    {example}" for example in self.bad_examples]
+        return "\n".join(lines)
+
+
+def prepare(
+    sources: Sequence[Reader],
+    out: str | Path,
+    tokenizer: str | Path,
+    seed: int = 0,
+    *,
+    title_share: float = 1.0,
+    tolerance: float = 0.01,
+    jobs: int | None = None,
+    quiet: bool = False,
+) -> Summary:
+    """Write the triplets of all `sources` to the folder `out`, the same for the same sources and seed.
+
+    `title_share` is the share of the titles that become references. A source in which more than `tolerance`
+    of the rows are bad is refused. `out` appears only when everything is done, and replaces an earlier one.
+    `jobs` processes tokenise (default: one a core).
+    """
+    if not 0 <= title_share <= 1:
+        raise TrainingError(f"title_share is {title_share}; give a share from 0 to 1.")
+    begun = time.monotonic()
+    out = Path(out)
+    pieces = load_tokenizer(tokenizer)
+    problems = Problems(tolerance)
+    with published_folder(out, FORMAT, keep=_PARTS) as folder:
+        sha256 = save_tokenizer(pieces, folder)
+        with (
+            TextEncoder(pieces, jobs) as encoder,
+            PieceWriter(encoder, folder, "documents", LONGEST_DOCUMENT, titles=True) as documents,
+            PieceWriter(encoder, folder, "references", LONGEST_REFERENCE) as references,
+            ArrayWriter(folder / "triplets.npy", "int32", columns=3) as triplets,
+            ArrayWriter(folder / "types.npy", "uint8") as types,
+        ):
+            library = DocumentLibrary(documents)
+            with progress("documents", quiet=quiet) as advance:
+                for source in sources:
+                    for paper in source.documents(problems):
+                        library.add(paper)
+                        advance(1)
+            with progress("citations", quiet=quiet) as advance:
+                for source in sources:
+                    for citation in source.citations(library, problems):
+                        library.cite(citation)
+                        advance(1)
+            collected = _Triplets(library, documents, references, triplets, types, problems)
+            titles = Random(f"{seed}:titles")
+            with progress("references", quiet=quiet) as advance:
+                for number, source in enumerate(sources):
+                    for reference in source.references(library, problems, Random(f"{seed}:{number}")):
+                        if reference.type != "title" or titles.random() < title_share:
+                            collected.add(reference)
+                            advance(1)
+            collected.flush()
+        if not collected.counts:
+            raise TrainingError(
+                "The sources gave no triplet; check that they are of the forms they are given as."
+            )
+        meta = {
+            "format": FORMAT,
+            "version": VERSION,
+            "types": collected.types,
+            "counts": {name: collected.counts[name] for name in collected.types},
+            "seed": seed,
+            "vocab_size": pieces.get_vocab_size(),
+            "tokenizer_sha256": sha256,
+            "documents": len(documents),
+            "references": len(references),
+            "title_share": title_share,
+            "rows": problems.rows,
+            "skipped": dict(problems.skipped),
+            "bad_rows": problems.bad,
+        }
+        (folder / "meta.json").write_text(
+            json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        samples = _samples(folder, collected.types, pieces, seed)
+    return Summary(
+        folder=out,
+        counts={name: collected.counts[name] for name in collected.types if collected.counts[name]},
+        with_negative=dict(collected.with_negative),
+        samples=samples,
+        documents=len(documents),
+        references=len(references),
+        document_pieces=int(documents.lengths.sum(dtype=np.int64)),
+        rows=problems.rows,
+        skipped=dict(problems.skipped),
+        bad_rows=problems.bad,
+        bad_examples=tuple(problems.examples),
+        seconds=time.monotonic() - begun,
+    )
+
+
+@dataclass
+class _Triplets:
+    """Numbers the documents and texts of references and writes the triplets that have words on both sides."""
+
+    library: DocumentLibrary
+    documents: PieceWriter
+    references: PieceWriter
+    triplets: ArrayWriter
+    type_of: ArrayWriter
+    problems: Problems
+    types: list[str] = field(default_factory=lambda: list(_FIRST_TYPES))
+    counts: Counter[str] = field(default_factory=Counter)
+    with_negative: Counter[str] = field(default_factory=Counter)
+    _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _last: tuple[str, int] = ("", -1)
+
+    def add(self, reference: Reference) -> None:
+        if reference.type not in self.types:
+            if len(self.types) == 256:
+                raise TrainingError("There are more than 256 types of references; give fewer types.")
+            self.types.append(reference.type)
+        positive = self._number(reference.positive)
+        negative = -1 if reference.negative is None else self._number(reference.negative)
+        if negative == positive:
+            negative = -1
+        # The positives of one query and the papers of one citing sentence come one after the other.
+        if reference.text != self._last[0]:
+            self._last = (reference.text, self.references.add(reference.text))
+        self._rows.append((self._last[1], positive, negative, self.types.index(reference.type)))
+        if len(self._rows) >= _BLOCK:
+            self.flush()
+
+    def flush(self) -> None:
+        self.documents.flush()
+        self.references.flush()
+        if not self._rows:
+            return
+        rows = np.array(self._rows, np.int32)
+        self._rows.clear()
+        title = rows[:, 3] == _FIRST_TYPES.index("title")
+        sizes = self.documents.lengths.astype(np.int32)
+        bodies = sizes - self.documents.heads
+        rows[_pieces_left(rows[:, 2], title, sizes, bodies) == 0, 2] = -1
+        good = (self.references.lengths[rows[:, 0]] > 0) & (
+            _pieces_left(rows[:, 1], title, sizes, bodies) > 0
+        )
+        if lost := int((~good).sum()):
+            self.problems.skipped["reference or document without word pieces"] += lost
+        rows = rows[good]
+        self.triplets.append(rows[:, :3])
+        self.type_of.append(rows[:, 3])
+        for number, name in enumerate(self.types):
+            of_type = rows[:, 3] == number
+            if of_type.any():
+                self.counts[name] += int(of_type.sum())
+                self.with_negative[name] += int((of_type & (rows[:, 2] >= 0)).sum())
+
+    def _number(self, document: Paper | int) -> int:
+        return document if isinstance(document, int) else self.library.add(document)
+
+
+def _pieces_left(
+    numbers: NDArray[np.int32],
+    title: NDArray[np.bool_],
+    sizes: NDArray[np.int32],
+    bodies: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """How many pieces each document keeps in its triplet; -1 (no document) stays -1."""
+    left = np.where(title, bodies[numbers], sizes[numbers])
+    return np.where(numbers < 0, np.int32(-1), left)
+
+
+def _samples(folder: Path, types: list[str], tokenizer: Any, seed: int) -> dict[str, tuple[str, str, str]]:
+    """One triplet of each type, read back from the arrays as training will read it."""
+    load = {
+        name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        for name in (
+            "documents.ids",
+            "documents.offsets",
+            "documents.titles",
+            "references.ids",
+            "references.offsets",
+            "triplets",
+            "types",
+        )
+    }
+
+    def text(kind: str, number: int, skip: int = 0) -> str:
+        start, end = load[f"{kind}.offsets"][number : number + 2]
+        shown = str(tokenizer.decode(load[f"{kind}.ids"][start + skip : end].tolist()))
+        return shown if len(shown) <= 160 else shown[:159] + "…"
+
+    samples: dict[str, tuple[str, str, str]] = {}
+    for number, name in enumerate(types):
+        rows = np.flatnonzero(load["types"] == number)
+        if not rows.size:
+            continue
+        row = load["triplets"][Random(f"{seed}:sample:{name}").choice(rows.tolist())].tolist()
+        skips = [int(load["documents.titles"][d]) if name == "title" else 0 for d in row[1:]]
+        negative = text("documents", row[2], skips[1]) if row[2] >= 0 else ""
+        samples[name] = (text("references", row[0]), text("documents", row[1], skips[0]), negative)
+    return samples

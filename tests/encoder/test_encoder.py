@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import write_model
+
+from erukg.encoder import Encoder, ModelFolder, find_model
+from erukg.errors import ModelError
+
+SENTENCE = "we propose a deep neural network for sea ice radar image search , quickly .".split()
+
+
+def every_term(encoder: Encoder) -> np.ndarray:
+    return np.arange(encoder.vocab_size, dtype=np.int32)
+
+
+def test_weights_are_the_full_head_max_pooled(tiny_encoder: Encoder) -> None:
+    pieces = tiny_encoder.pieces(SENTENCE)
+    weights = tiny_encoder.encode(pieces, every_term(tiny_encoder)).weights
+    states, _, _ = tiny_encoder._run(pieces.ids)
+    logits = states @ tiny_encoder._embeddings.T + tiny_encoder._bias
+    expected = np.log1p(np.maximum(logits, 0)).max(axis=0)
+    expected[tiny_encoder.vocabulary.special] = 0
+    np.testing.assert_allclose(weights, expected, rtol=1e-5, atol=1e-6)
+    assert 0 < (weights > 0).sum() < len(weights)
+
+
+def test_asking_for_some_terms_gives_the_same_weights(tiny_encoder: Encoder) -> None:
+    pieces = tiny_encoder.pieces(SENTENCE)
+    full = tiny_encoder.encode(pieces, every_term(tiny_encoder))
+    some = np.array([7, 3, 99, 3], np.int32)
+    part = tiny_encoder.encode(pieces, some)
+    np.testing.assert_allclose(part.weights, full.weights[some], rtol=1e-6)
+    np.testing.assert_array_equal(part.tags, full.tags)
+
+
+def test_tags_follow_the_lexicon(tiny_encoder: Encoder) -> None:
+    tags = tiny_encoder.encode(tiny_encoder.pieces(SENTENCE), np.empty(0, np.int32)).tags
+    assert dict(zip(SENTENCE, tags.tolist(), strict=True)) == {
+        **dict.fromkeys(["we", "propose", "a", "for", ",", "quickly", "."], 0),
+        **dict.fromkeys(["network", "sea", "ice", "radar", "image", "search"], 1),
+        **dict.fromkeys(["deep", "neural"], 2),
+    }
+
+
+def test_long_texts_run_in_windows(tiny_encoder: Encoder) -> None:
+    pieces = tiny_encoder.pieces(SENTENCE * 40)
+    windows = tiny_encoder._windows(len(pieces.ids))
+    assert len(windows) > 5
+    assert {i for a, b in windows for i in range(a, b)} == set(range(len(pieces.ids)))
+    whole = tiny_encoder.encode(pieces, every_term(tiny_encoder))
+    parts = [
+        tiny_encoder._run(pieces.ids[a:b])[0] @ tiny_encoder._embeddings.T + tiny_encoder._bias
+        for a, b in windows
+    ]
+    expected = np.log1p(np.maximum(np.concatenate(parts).max(axis=0), 0))
+    expected[tiny_encoder.vocabulary.special] = 0
+    np.testing.assert_allclose(whole.weights, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(whole.tags.reshape(40, -1), np.tile(whole.tags[: len(SENTENCE)], (40, 1)))
+
+
+def test_int8_is_close_to_fp32(tiny_encoder: Encoder, tmp_path: Path) -> None:
+    small = Encoder.load(write_model(tmp_path / "int8", int8=True))
+    assert small.folder.precision == "int8"
+    assert small.fingerprint == tiny_encoder.fingerprint
+    pieces = tiny_encoder.pieces(SENTENCE)
+    a = tiny_encoder.encode(pieces, every_term(tiny_encoder)).weights
+    b = small.encode(pieces, every_term(small)).weights
+    assert np.abs(a - b).max() < 0.1
+
+
+@pytest.mark.parametrize("words", [[], [""], ["\ud800"], ["漢字"], ["🙂"], ["\x00"], ["x" * 5000]])
+def test_odd_words(tiny_encoder: Encoder, words: list[str]) -> None:
+    encoding = tiny_encoder.encode(tiny_encoder.pieces(words), every_term(tiny_encoder))
+    assert len(encoding.tags) == len(words)
+    assert np.isfinite(encoding.weights).all()
+
+
+def test_threads_share_one_encoder(tiny_model: Path) -> None:
+    encoder = Encoder.load(tiny_model)
+    texts = [SENTENCE[i:] + SENTENCE[:i] for i in range(len(SENTENCE))] * 4
+    alone = [encoder.encode(encoder.pieces(t), every_term(encoder)).weights for t in texts]
+    fresh = Encoder.load(tiny_model)
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda t: fresh.encode(fresh.pieces(t), every_term(fresh)).weights, texts))
+    for a, b in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_phrase_terms(tiny_encoder: Encoder) -> None:
+    terms = tiny_encoder.phrase_terms(["neural networks", "", "sea ice radar"])
+    assert np.diff(terms.indptr).tolist() == [2, 0, 3]
+    assert tiny_encoder.tokens(terms.ids) == ["neural", "networks", "sea", "ice", "radar"]
+
+
+def edit(folder: Path, **changes: object) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config.update(changes)
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "other"}, "does not describe an erukg model"),
+        ({"version": 9}, "format version 9"),
+        ({"vocab_size": "many"}, "vocab_size"),
+        ({"vocab_size": 12}, "other shapes"),
+        ({"window": 10_000}, "window"),
+        ({"weights": "../../x"}, "fingerprint"),
+        ({"files": {}}, "says None"),
+    ],
+)
+def test_wrong_configuration_is_refused(
+    tiny_model: Path, tmp_path: Path, changes: dict, message: str
+) -> None:
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
+    edit(folder, **changes)
+    with pytest.raises(ModelError, match=message):
+        Encoder.load(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "head.safetensors", "encoder.onnx"])
+def test_missing_or_cut_files_are_named(tiny_model: Path, tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
+    data = (folder / name).read_bytes()
+    (folder / name).write_bytes(data[: len(data) // 2])
+    with pytest.raises(ModelError, match=name.replace(".", r"\.")):
+        Encoder.load(folder)
+    (folder / name).unlink()
+    with pytest.raises(ModelError, match=name.replace(".", r"\.")):
+        Encoder.load(folder)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "head.safetensors", "encoder.onnx"])
+def test_damage_is_found_by_verify_and_never_crashes(tiny_model: Path, tmp_path: Path, name: str) -> None:
+    ModelFolder.open(tiny_model).verify()
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
+    rng = np.random.default_rng(1)
+    clean = (folder / name).read_bytes()
+    for _ in range(20):
+        data = bytearray(clean)
+        data[rng.integers(len(data))] ^= 1 << rng.integers(8)
+        (folder / name).write_bytes(data)
+        with pytest.raises(ModelError, match="checksum"):
+            ModelFolder.open(folder).verify()
+    (folder / name).write_bytes(bytes(len(clean)))
+    with pytest.raises(ModelError):
+        encoder = Encoder.load(folder)
+        encoder.encode(encoder.pieces(SENTENCE), every_term(encoder))
+
+
+def test_finding_models(tiny_model: Path, tmp_path: Path) -> None:
+    assert find_model(tiny_model) == tiny_model
+    with pytest.raises(ModelError, match="no model folder or bundled model 'nowhere'"):
+        find_model("nowhere")
+    with pytest.raises(ModelError, match="no encoder.int8.onnx"):
+        ModelFolder.open(tiny_model, "int8")
+    with pytest.raises(ModelError, match="no precision"):
+        ModelFolder.open(tiny_model, "int4")

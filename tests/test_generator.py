@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import ADJECTIVES, NOUNS, OTHERS, write_model
+
+from erukg import KeyphraseGenerator, Settings, fold
+from erukg.errors import InputError, ModelError, SettingsError
+
+TEXT = (
+    "Sparse retrieval of sea ice images\nWe propose neural networks for the passive radar; a Neural Network is used "
+    "in neural network search engines of 3 large systems. The neural network finds sea-ice images quickly."
+)
+TEXTS = [TEXT[i:] + TEXT[:i] for i in range(0, len(TEXT), 3)]
+
+nasty = st.text() | st.lists(
+    st.sampled_from(
+        [
+            *NOUNS,
+            *ADJECTIVES,
+            *OTHERS,
+            "Neural-\nNetworks",
+            "graphs'",
+            "$x^2$",
+            "\\emph{deep model}",
+            "&amp;",
+            "ﬁle",
+            "<i>",
+        ]
+        + [
+            "\n",
+            "\n\n",
+            "\t",
+            "[12]",
+            "\u00ad",
+            "🙂",
+            "漢字",
+            "\ud800",
+            "\x00",
+            "C++",
+            "3.5",
+            "|",
+            "•",
+            "http://a.b/c",
+        ]
+    ),
+    max_size=60,
+).map(" ".join)
+
+
+def test_phrases_of_a_text(tiny_generator: KeyphraseGenerator) -> None:
+    result = tiny_generator.generate(TEXT, top_k=50, id="x")
+    phrases = {k.phrase for k in result.present}
+    assert {
+        "neural network",
+        "sea ice images",
+        "Sparse retrieval",
+        "passive radar",
+        "large systems",
+    } <= phrases
+    assert "Neural Network" not in phrases, "variants come out once, under the form most used"
+    assert result.absent == ()
+    assert result.id == "x"
+    scores = [k.score for k in result.present]
+    assert scores == sorted(scores, reverse=True)
+    assert all(s > 0 for s in scores)
+    spans = {k.phrase: k.spans for k in result.present}
+    assert [TEXT[a:b] for a, b in spans["sea ice images"]] == ["sea ice images", "sea-ice images"]
+
+
+def test_top_k_is_a_prefix(tiny_generator: KeyphraseGenerator) -> None:
+    everything = tiny_generator.generate(TEXT, top_k=50).present
+    assert tiny_generator.generate(TEXT, top_k=3).present == everything[:3]
+    assert tiny_generator.generate(TEXT, top_k=0).present == ()
+
+
+def test_extract_is_generate_with_alpha_and_beta_one(tiny_generator: KeyphraseGenerator) -> None:
+    ones = Settings.paper(alpha=1, beta=1)
+    assert tiny_generator.extract(TEXT, settings=Settings.paper()) == tiny_generator.generate(
+        TEXT, settings=ones
+    )
+
+
+def test_explanations_multiply_to_the_score(tiny_generator: KeyphraseGenerator) -> None:
+    for chosen in (Settings.paper(), Settings(), Settings(diversity=0.7)):
+        for k in tiny_generator.generate(TEXT, 50, chosen, explain=True).present:
+            e = k.explanation
+            assert e is not None
+            assert math.prod(e.factors.values()) == pytest.approx(k.score, rel=1e-9)
+            total = sum(t.weight for t in e.terms)
+            assert total / (len(e.terms) - chosen.length_penalty) == pytest.approx(e.informativeness)
+            for t in e.terms:
+                assert t.weight == pytest.approx(
+                    chosen.alpha * t.document + (1 - chosen.alpha) * t.neighbours
+                )
+            assert e.words_before is not None
+            assert e.position == pytest.approx(1 + 1 / math.log2(e.words_before + 2))
+            mixed = chosen.beta * e.phraseness_document + (1 - chosen.beta) * e.phraseness_neighbours
+            assert e.phraseness == pytest.approx(mixed)
+
+
+def test_diversity_pushes_repeats_down(tiny_generator: KeyphraseGenerator) -> None:
+    text = (
+        "neural network. neural networks search. neural network engine. satellite temperature. random forest."
+    )
+    plain = [k.phrase for k in tiny_generator.generate(text, settings=Settings.paper()).present]
+    spread = tiny_generator.generate(text, settings=Settings.paper(diversity=1)).present
+    assert {k.phrase for k in spread} <= set(plain)
+    assert spread[0].phrase == plain[0]
+    used: set[str] = set()
+    repeats = []
+    for k in spread:
+        words = set(fold(k.phrase).split())
+        repeats.append(bool(words & used))
+        used |= words
+    assert repeats == sorted(repeats), "phrases that bring something new come before those that repeat"
+
+
+def test_drop_contained_leaves_out_single_words(tiny_generator: KeyphraseGenerator) -> None:
+    text = "Neural network search. The network is a graph. The graph is small."
+    kept = {
+        fold(k.phrase) for k in tiny_generator.generate(text, settings=Settings.paper(drop_contained=True))
+    }
+    every = [fold(k.phrase) for k in tiny_generator.generate(text, settings=Settings.paper())]
+    better_than_network = every[: every.index("network")]
+    assert "graph" in kept
+    assert ("network" in kept) == (not any("network" in p.split() for p in better_than_network))
+
+
+def test_batch_equals_one_at_a_time(tiny_generator: KeyphraseGenerator) -> None:
+    alone = [tiny_generator.generate(t) for t in TEXTS]
+    for threads in (1, 2, 8, None):
+        assert list(tiny_generator.generate_batch(TEXTS, threads=threads)) == alone
+    named = list(tiny_generator.generate_batch([("a", TEXT), (None, TEXT), TEXT]))
+    assert [r.id for r in named] == ["a", None, None]
+
+
+def test_batch_takes_an_endless_stream(tiny_generator: KeyphraseGenerator) -> None:
+    taken = 0
+
+    def stream():
+        nonlocal taken
+        while True:
+            taken += 1
+            yield TEXT
+
+    results = tiny_generator.generate_batch(stream(), threads=2)
+    for _ in range(20):
+        next(results)
+    assert taken < 20 + 2 * 4 + 2
+    results.close()
+
+
+def test_eight_threads_share_one_generator(tiny_model: Path) -> None:
+    generator = KeyphraseGenerator.from_pretrained(tiny_model, collection=False)
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(generator.generate, TEXTS * 3))
+    fresh = KeyphraseGenerator.from_pretrained(tiny_model, collection=False)
+    assert together == [fresh.generate(t) for t in TEXTS * 3]
+
+
+@settings(max_examples=300, deadline=None)
+@given(nasty)
+def test_spans_fold_to_the_phrase(tiny_generator: KeyphraseGenerator, text: str) -> None:
+    for k in tiny_generator.generate(text, top_k=1000).present:
+        assert k.spans
+        for a, b in k.spans:
+            assert fold(text[a:b]) == fold(k.phrase)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n\t ",
+        "x",
+        ".",
+        "?!.,;" * 100,
+        "the of and to in",
+        "🙂🎉",
+        "مرحبا بالعالم",
+        "שלום עולם",
+        "漢字仮名交じり文",
+    ]
+    + [
+        "\x00\x00",
+        "\ud800\udfff\ud800",
+        "neural\x00network",
+        "a" * 100_000,
+        "$" * 10_000,
+        "\\" * 10_000,
+        "<" * 10_000,
+    ],
+)
+def test_odd_texts_get_a_sensible_answer(tiny_generator: KeyphraseGenerator, text: str) -> None:
+    result = tiny_generator.generate(text)
+    assert len(result.present) <= 1
+    assert len(tiny_generator.rank(text, ["neural network"])) == 1
+
+
+def test_a_million_characters(tiny_generator: KeyphraseGenerator) -> None:
+    text = (TEXT + "\n\n") * (1_000_000 // (len(TEXT) + 2) + 1)
+    result = tiny_generator.generate(text)
+    assert len(result.present) == 10 - max(0, 10 - len(result.present))
+    assert {"neural network"} <= {k.phrase for k in result.present}
+
+
+def test_rank_scores_any_phrases(tiny_generator: KeyphraseGenerator) -> None:
+    phrases = ["Sea Ice", "random forest", "neural networks", "Neural Network", "", "漢字"]
+    ranked = tiny_generator.rank(TEXT, phrases, explain=True)
+    assert [k.phrase for k in ranked if k.spans] == [
+        k.phrase for k in ranked if k.phrase in ("Sea Ice", "neural networks")
+    ]
+    assert len(ranked) == 4, "the same phrase twice comes out once, and nothing is lost"
+    assert [k.score for k in ranked] == sorted((k.score for k in ranked), reverse=True)
+    assert tiny_generator.rank(TEXT, phrases, top_k=2) == tiny_generator.rank(TEXT, phrases)[:2]
+    for k in ranked:
+        if k.explanation is not None:
+            assert math.prod(k.explanation.factors.values()) == pytest.approx(k.score)
+
+
+def test_rank_with_a_prepared_list(tiny_generator: KeyphraseGenerator) -> None:
+    phrases = [f"{a} {n}" for a in ADJECTIVES for n in NOUNS]
+    prepared = tiny_generator.phrase_list(phrases)
+    assert tiny_generator.rank(TEXT, prepared) == tiny_generator.rank(TEXT, phrases)
+
+
+@pytest.mark.parametrize("text", [None, b"bytes", 3, ["list"]])
+def test_only_strings_are_documents(tiny_generator: KeyphraseGenerator, text: object) -> None:
+    with pytest.raises(InputError, match="must be a string"):
+        tiny_generator.generate(text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("top_k", [-1, 2.5, True, "10"])
+def test_top_k_is_checked(tiny_generator: KeyphraseGenerator, top_k: object) -> None:
+    with pytest.raises(InputError, match="top_k"):
+        tiny_generator.generate(TEXT, top_k)  # type: ignore[arg-type]
+
+
+def test_mistakes_are_named(tiny_generator: KeyphraseGenerator, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="alpha"):
+        tiny_generator.generate(TEXT, settings=Settings(alpha=2))
+    with pytest.raises(ModelError, match="no model folder"):
+        KeyphraseGenerator.from_pretrained(tmp_path / "none")
+
+
+def test_a_plugged_in_tagger_decides(tiny_model: Path) -> None:
+    class Everything:
+        def tag(self, words):
+            return ["NN" if w == "quickly" else "RB" for w in words]
+
+    generator = KeyphraseGenerator.from_pretrained(tiny_model, collection=False, tagger=Everything())
+    assert [k.phrase for k in generator.generate(TEXT)] == ["quickly"]
+
+
+def test_window_size_does_not_lose_phrases(tmp_path: Path) -> None:
+    narrow = KeyphraseGenerator.from_pretrained(write_model(tmp_path / "narrow", window=16), collection=False)
+    wide = KeyphraseGenerator.from_pretrained(write_model(tmp_path / "wide", window=512), collection=False)
+    assert {k.phrase for k in narrow.generate(TEXT, 99)} == {k.phrase for k in wide.generate(TEXT, 99)}

@@ -1,0 +1,51 @@
+"""The core is light: what it may not import, and how long it may take."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+HEAVY = {
+    "torch",
+    "spacy",
+    "pandas",
+    "fastapi",
+    "transformers",
+    "sentence_transformers",
+    "sklearn",
+    "nltk",
+    "ray",
+    "scipy",
+}
+
+
+def modules_after(code: str) -> set[str]:
+    script = f"{code}\nimport sys; print(' '.join({{m.split('.')[0] for m in sys.modules}}))"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(out.stdout.split())
+
+
+def test_import_pulls_in_nothing_heavy() -> None:
+    assert not modules_after("import erukg") & (HEAVY | {"numba", "numpy", "onnxruntime", "typer"})
+    assert not modules_after("from erukg import KeyphraseGenerator, Settings") & (
+        HEAVY | {"numba", "onnxruntime"}
+    )
+
+
+def test_import_is_quick() -> None:
+    script = "import time; t = time.process_time(); import erukg; print(time.process_time() - t)"
+    times = [
+        float(
+            subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+        )
+        for _ in range(3)
+    ]
+    assert min(times) < 0.3
+
+
+def test_public_names() -> None:
+    import erukg
+
+    for name in erukg.__all__:
+        assert getattr(erukg, name) is not None
+    assert set(dir(erukg)) == set(erukg.__all__)

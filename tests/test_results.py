@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+
+from erukg import Keyphrase, KeyphraseGenerator, Keyphrases
+from erukg.errors import InputError
+from erukg.neighbours import Source
+
+
+def test_json_round_trip(tiny_generator: KeyphraseGenerator) -> None:
+    result = tiny_generator.generate("Sparse retrieval of sea ice images.", explain=True, id="d1")
+    result = Keyphrases(result.present, (Keyphrase("radar", 0.5, sources=(Source("arxiv:1", 0.25),)),), "d1")
+    assert len(result) == len(list(result)) > 1
+    assert Keyphrases.from_json(result.to_json()) == result
+
+
+@pytest.mark.parametrize(
+    "line", ["", "[]", "{", '{"present": [{}]}', '{"present": [{"phrase": "a", "score": "x"}]}']
+)
+def test_bad_json_is_refused(line: str) -> None:
+    with pytest.raises(InputError):
+        Keyphrases.from_json(line)
