@@ -70,6 +70,8 @@ def noun_phrases(case: Case) -> dict[Phrase, list[int]]:
         classes = "".join(tag for _, tag in clause)
         for start, stop in chunk(classes):
             start = max(start, stop - case.max_words)  # a head is final in English: keep the last words
+            if not chunk(classes[start:stop]):
+                continue  # what is left, a number alone, is no phrase any more
             phrase = tuple(word for word, _ in clause[start:stop])
             out.setdefault(phrase, []).append(before + start)
         before += len(clause)

@@ -16,8 +16,23 @@ from erukg.phrases import ADJECTIVE, NOUN, NUMBER, OTHER, noun_phrases, penn_cla
 from erukg.taggers import NltkTagger, SpacyTagger, tag_classes
 
 SENTENCES = [
-    [("Newton", "NNP"), ("'s", "POS"), ("method", "NN"), ("solves", "VBZ"), ("large", "JJ"), ("systems", "NNS")],
-    [("We", "PRP"), ("do", "VBP"), ("n't", "RB"), ("need", "VB"), ("Windows", "NNP"), ("95", "CD"), (".", ".")],
+    [
+        ("Newton", "NNP"),
+        ("'s", "POS"),
+        ("method", "NN"),
+        ("solves", "VBZ"),
+        ("large", "JJ"),
+        ("systems", "NNS"),
+    ],
+    [
+        ("We", "PRP"),
+        ("do", "VBP"),
+        ("n't", "RB"),
+        ("need", "VB"),
+        ("Windows", "NNP"),
+        ("95", "CD"),
+        (".", "."),
+    ],
     [("The", "DT"), ("method", "NN"), ("is", "VBZ"), ("fast", "JJ"), (".", ".")],
 ] * 5
 
@@ -55,7 +70,7 @@ def test_a_tagger_must_give_one_tag_a_word() -> None:
         def tag(self, words: Sequence[str]) -> Sequence[str]:
             return ["NN"]
 
-    with pytest.raises(InputError, match="Short.tag gave 1 tags for 3 words"):
+    with pytest.raises(InputError, match=r"Short\.tag gave 1 tags for 3 words"):
         tag_classes(Short(), Document.parse("one two three"))
 
 

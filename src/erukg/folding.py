@@ -20,6 +20,7 @@ from erukg.text.markup import plain
 
 __all__ = ["fold", "fold_word", "hash_phrase", "hash_phrases", "hash_runs"]
 
+_SHORT = 80
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]")
 _DASH = re.compile(r"[-\u2010-\u2015\u2212/_]+")
 _APOSTROPHE = re.compile(r"[\u2018\u2019\u02bc`]")
@@ -32,12 +33,20 @@ def fold(text: str) -> str:
     >>> fold("Peer-to-Peer  Networks") == fold("peer to peer network")
     True
     """
+    return _fold_short(text) if len(text) <= _SHORT else _fold(text)
+
+
+def _fold(text: str) -> str:
     text = plain(text)
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
         text = _APOSTROPHE.sub("'", text)
     text = _DASH.sub(" ", text.lower())
     return " ".join(fold_word(word) for word in _WORD.findall(text))
+
+
+# Words and phrases come again and again, in a text and from one to the next.
+_fold_short = lru_cache(maxsize=1 << 16)(_fold)
 
 
 @lru_cache(maxsize=65536)

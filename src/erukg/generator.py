@@ -103,7 +103,8 @@ class KeyphraseGenerator:
         encoder = Encoder.load(find_model(model), threads=threads)
         background: Background | None = None
         if collection is not False:
-            from erukg.collection import Collection, bundled_collection
+            from erukg.collection import Collection
+            from erukg.collection.bundled import bundled_collection
 
             path = Path(collection) if collection is not None else bundled_collection(encoder.fingerprint)
             background = Collection.open(path) if path is not None else None

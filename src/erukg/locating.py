@@ -33,7 +33,8 @@ def locate(document: Document, folds: Sequence[str]) -> list[Located | None]:
     spans = occurrences(document, folds)
     found = [s for s in spans if s]
     before = iter(words_before(document, [s[0][0] for s in found]).tolist())
-    return [Located(_form(document, s), s, next(before)) if s else None for s in spans]
+    forms = iter(_forms(document, found))
+    return [Located(next(forms), s, next(before)) if s else None for s in spans]
 
 
 def locate_candidates(document: Document, candidates: Candidates) -> Candidates:
@@ -54,9 +55,13 @@ def run_hashes(document: Document) -> NDArray[np.uint64]:
     return np.unique(hash_runs(tokens, _LONGEST))
 
 
-def _form(document: Document, spans: Sequence[tuple[int, int]]) -> str:
-    """The commonest surface at these spans; of equally common ones the first."""
-    first = np.searchsorted(document.starts, [a for a, _ in spans]).tolist()
-    last = np.searchsorted(document.ends, [b for _, b in spans]).tolist()
-    surfaces = Counter(" ".join(document.words[i : j + 1]) for i, j in zip(first, last, strict=True))
-    return surfaces.most_common(1)[0][0]
+def _forms(document: Document, places: Sequence[tuple[tuple[int, int], ...]]) -> list[str]:
+    """For each list of spans the commonest surface at them; of equally common ones the first."""
+    first = np.searchsorted(document.starts, [a for spans in places for a, _ in spans]).tolist()
+    last = np.searchsorted(document.ends, [b for spans in places for _, b in spans]).tolist()
+    surfaces = iter([" ".join(document.words[i : j + 1]) for i, j in zip(first, last, strict=True)])
+    forms = []
+    for spans in places:
+        here = [next(surfaces) for _ in spans]
+        forms.append(here[0] if len(here) == 1 else Counter(here).most_common(1)[0][0])
+    return forms

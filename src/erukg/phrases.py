@@ -44,9 +44,11 @@ _STOP_LINES = (
     "lrb rrb lsb rsb lcb rcb a an the and or but nor of in on at by to for from with without as if than",
     "that this these those which who whom whose what when where why how we you he she it they our your his",
     "her its their one such other same own be is are was were been being do does did has have had can could",
-    "may might must shall should will would not all any both each either every few many more most much neither none",
-    "several some",
+    "may might must shall should will would not all any both each either every few many more most much",
+    "neither none several some",
 )
+# What the parts of a paper are called in it.
+_LABEL = re.compile(r"(?:table|figure|fig|section|sec|equation|eqn?|lemma|theorem|appendix|page) [\d.]+")
 _STOP = frozenset(fold(word) for line in _STOP_LINES for word in line.split()) | {"et al", ""}
 
 
@@ -129,11 +131,11 @@ def _chunks(document: Document, classes: NDArray[np.int8], max_words: int) -> li
 
 
 def _worth(key: str, words: Sequence[str]) -> bool:
-    """Whether a phrase is more than a function word, a number, or letters set apart."""
+    """Whether a phrase is more than a function word, a number, a label, or letters set apart."""
     return (
         key not in _STOP
+        and not (key[-1].isdigit() and _LABEL.fullmatch(key))
         and len(key) > 1
-        and not key.isdigit()
         and any(map(str.isalpha, key))
         and (len(words) == 1 or any(len(word) > 1 for word in words))
     )
@@ -167,24 +169,27 @@ def occurrences(document: Document, keys: Sequence[str]) -> list[tuple[tuple[int
         for token in folded.split():
             tokens.append(token)
             owners.append(i)
-    wanted: dict[str, list[tuple[str, list[str]]]] = {}
     spans: dict[str, list[tuple[int, int]]] = {key: [] for key in keys}
+    lengths: dict[str, list[int]] = {}  # in tokens, of the phrases that begin with a token
     for key in spans:
         parts = key.split()
-        if parts:
-            wanted.setdefault(parts[0], []).append((key, parts))
+        if parts and len(parts) not in lengths.setdefault(parts[0], []):
+            lengths[parts[0]].append(len(parts))
     run = np.cumsum(document.breaks).tolist()  # words with the same number have no break between them
+    starts, ends = document.starts.tolist(), document.ends.tolist()
     owners.append(-1)
-    for at in [i for i, token in enumerate(tokens) if token in wanted]:
+    for at in [i for i, token in enumerate(tokens) if token in lengths]:
         first = owners[at]
         if at and owners[at - 1] == first:
             continue
-        for key, parts in wanted[tokens[at]]:
-            stop = at + len(parts)
-            if tokens[at:stop] != parts or owners[stop] == owners[stop - 1]:
+        for length in lengths[tokens[at]]:
+            stop = at + length
+            if stop >= len(owners) or owners[stop] == owners[stop - 1]:
                 continue
+            key = " ".join(tokens[at:stop])
             last = owners[stop - 1]
-            span = int(document.starts[first]), int(document.ends[last])
-            if run[first] == run[last] and fold(document.text[span[0] : span[1]]) == key:
-                spans[key].append(span)
+            if key in spans and run[first] == run[last]:
+                span = starts[first], ends[last]
+                if fold(document.text[span[0] : span[1]]) == key:
+                    spans[key].append(span)
     return [tuple(spans[key]) for key in keys]

@@ -1,4 +1,4 @@
-"""A tiny world to train in: 500 word pieces, 20 topics, 200 triplets, written in the prepared-folder format."""
+"""A tiny world to train in: 500 word pieces, 20 topics, 200 triplets, as a prepared folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_tokenizer(path: Path) -> None:
     pieces = [*_SPECIAL, *letters, *(f"##{c}" for c in letters), ".", ","]
     syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
     for first in syllables:
-        for second in syllables[:: 7]:
+        for second in syllables[::7]:
             if len(pieces) < VOCABULARY:
                 pieces.append(first + second + "n")
     assert len(pieces) == VOCABULARY
@@ -85,7 +85,12 @@ def _save_texts(folder: Path, name: str, texts: list[np.ndarray]) -> None:
 def _dev_row(text: np.ndarray, topic: np.ndarray) -> dict[str, object]:
     seen = list(dict.fromkeys(text.tolist()))
     candidates = [
-        {"terms": [term], "position": text.tolist().index(term), "count": text.tolist().count(term), "key": key}
+        {
+            "terms": [term],
+            "position": text.tolist().index(term),
+            "count": text.tolist().count(term),
+            "key": key,
+        }
         for key, term in enumerate(seen)
     ]
     gold = [key for key, term in enumerate(seen) if term in topic][:5]
@@ -121,3 +126,16 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_base(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Path:
     return write_base(tmp_path_factory.mktemp("base") / "base", prepared / "tokenizer.json")
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory, prepared: Path, tiny_base: Path) -> Path:
+    """The output folder of one whole training run: warm-up, SPLADE, tags."""
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    from erukg.training.presets import preset
+    from erukg.training.run import train
+
+    output = tmp_path_factory.mktemp("run") / "run"
+    train(preset("tiny").replace(data=str(prepared), base=str(tiny_base), output=str(output)))
+    return output

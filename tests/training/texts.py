@@ -28,7 +28,7 @@ PAPERS: list[dict[str, Any]] = [
     {
         "id": "arxiv:2001.00002",
         "title": "A kernel for wave forecasts",
-        "abstract": "Kernel methods forecast waves well when data are few. Ours respects the $24$ hour cycle.",
+        "abstract": "Kernel methods forecast waves well when data are few. Ours has a $24$ hour cycle.",
     },
     {
         "id": "arxiv:2001.00003",

@@ -83,7 +83,7 @@ def prepare(
 ) -> None:
     """Turn references into training data: triplets, and where asked for dev sets and tagged text.
 
-    Files are JSON Lines, plain or compressed (.gz, .xz). Each part of the folder can be prepared in a run of its own.
+    Files are JSON Lines, plain or compressed (.gz, .xz). Each part can be prepared in a run of its own.
     """
     from erukg.errors import InputError
     from erukg.training import references as forms
@@ -138,3 +138,79 @@ def _tagger(name: str) -> Tagger:
     from erukg.taggers import NltkTagger, SpacyTagger
 
     return NltkTagger() if name == "nltk" else SpacyTagger(name)
+
+
+@app.command()
+def run(
+    config: Annotated[
+        Path | None, typer.Argument(help="JSON configuration; may name a preset and change some of it.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Start from: paper, fast or tiny.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder written by 'erukg train prepare'.")] = None,
+    base: Annotated[Path | None, typer.Option(help="Base model: a BERT in Hugging Face layout.")] = None,
+    out: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="KEY=VALUE: change a setting, e.g. splade.steps=4000; may be repeated."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option(help="Go on from the last checkpoint of an interrupted run.")
+    ] = True,
+) -> None:
+    """Train: MLM warm-up, then term weights (SPLADE) with tags and dense vectors, then tags alone."""
+    from erukg.errors import require
+
+    require("torch", "train", "Training")
+    from erukg.training.presets import TrainConfig, read_values
+    from erukg.training.run import train
+
+    given = {"preset": preset, "data": data, "base": base, "output": out}
+    values = read_values(config, change or [])
+    values |= {key: str(value) for key, value in given.items() if value is not None}
+    train(TrainConfig.from_dict(values), resume)
+
+
+@app.command()
+def export(
+    model: Annotated[Path, typer.Argument(help="Trained model: OUTPUT/model of a run.")],
+    out: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    name: Annotated[str, typer.Option(help="The model's name.")] = "model",
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(help="int8, fp32 or sparse-encoder; may be repeated. [default: all, in sub-folders]"),
+    ] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="tokenizer.json, where the model has none.")] = None,
+    base: Annotated[str, typer.Option(help="Name of the base model, for the model card.")] = "",
+    base_licence: Annotated[str, typer.Option(help="Licence of the base, for the model card.")] = "",
+    exact: Annotated[
+        list[str] | None,
+        typer.Option(help="Node that int8 leaves in fp32, e.g. layer.5.outer; may be repeated."),
+    ] = None,
+    bits: Annotated[
+        int, typer.Option(min=7, max=8, help="Bits of int8 weights; 8 needs CPUs with VNNI to be exact.")
+    ] = 7,
+    half: Annotated[bool, typer.Option("--half", help="SparseEncoder weights in fp16.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace folders that exist.")] = False,
+) -> None:
+    """Write a trained model for use: ONNX in int8 and fp32, and the layout of sentence-transformers."""
+    from erukg.errors import require
+
+    require("torch", "train", "Exporting a model")
+    from erukg.training.export.folder import LAYOUTS
+    from erukg.training.export.folder import export as write
+
+    written = write(
+        model,
+        out,
+        name,
+        tuple(layout or LAYOUTS),
+        tokenizer,
+        base,
+        base_licence,
+        half,
+        overwrite,
+        tuple(exact or ()),
+        bits == 7,
+    )
+    for kind, folder in written.items():
+        typer.echo(f"{kind}: {folder}")

@@ -1,7 +1,10 @@
 """The background collection D: build it, let it grow, search it (`Collection` is what a generator uses)."""
 
+from erukg.collection.bundled import bundled_collection
+from erukg.collection.checking import Info, info, verify
 from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument, Phrase, best_phrases
 from erukg.collection.reader import Collection, Hits
+from erukg.collection.slimming import slim
 from erukg.collection.writer import Writer
 
 __all__ = [
@@ -10,7 +13,12 @@ __all__ = [
     "DocumentRecord",
     "EncodedDocument",
     "Hits",
+    "Info",
     "Phrase",
     "Writer",
     "best_phrases",
+    "bundled_collection",
+    "info",
+    "slim",
+    "verify",
 ]

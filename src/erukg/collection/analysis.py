@@ -22,10 +22,13 @@ __all__ = ["ANALYSIS", "STOP_WORDS", "Query", "analyse", "stems", "terms_of", "t
 ANALYSIS = "english-snowball-1"
 
 #: Lucene's English stop words.
-STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
-    "this to was will with".split()
-)
+# fmt: off
+STOP_WORDS = frozenset((
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no",
+    "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to",
+    "was", "will", "with",
+))
+# fmt: on
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _LONGEST_WORD = 100
@@ -54,7 +57,7 @@ def _words(text: str) -> list[str]:
 
 
 def stems(text: str) -> list[str]:
-    """The stems that `terms_of` numbers, in the order of the text: for comparison with other BM25 programs."""
+    """The stems that `terms_of` numbers, in the order of the text, to compare with other programs."""
     stem = _stemmer().stemWord
     found = (stem(word[:_LONGEST_WORD]) for word in _words(text) if word not in STOP_WORDS)
     return [s for s in found if s]
@@ -62,7 +65,9 @@ def stems(text: str) -> list[str]:
 
 def _number(word: str) -> int:
     stem = "" if word in STOP_WORDS else _stemmer().stemWord(word[:_LONGEST_WORD])
-    number = int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest(), "little") or 1 if stem else 0
+    number = (
+        int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest(), "little") or 1 if stem else 0
+    )
     if len(_cache) >= _CACHE_WORDS:
         _cache.clear()
     _cache[word] = number
@@ -83,14 +88,18 @@ def terms_of(text: str) -> NDArray[np.uint64]:
 
 
 def text_key(terms: NDArray[np.uint64]) -> int:
-    """A 64-bit number of the sequence of terms: texts that differ only in case, spacing or punctuation share it."""
+    """A 64-bit number of the sequence of terms: texts that differ only in case, spacing or punctuation share
+    it.
+    """
     digest = hashlib.blake2b(np.ascontiguousarray(terms, "<u8").tobytes(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text as BM25 sees it: distinct terms ascending, how often each occurs, and the number of the whole text."""
+    """A text as BM25 sees it: distinct terms ascending, how often each occurs, and the number of the whole
+    text.
+    """
 
     terms: NDArray[np.uint64]
     counts: NDArray[np.int64]

@@ -1,8 +1,8 @@
 """Files of flat arrays: written once as a stream, then only ever memory-mapped.
 
-A file is a 64-byte head, the arrays (each starting at a multiple of 64 bytes), a JSON directory of them, and a
-24-byte tail with the directory's length and checksum. The manifest knows every file's size and checksum. Nothing
-in a file is believed before it is checked, and nothing is ever unpickled.
+A file is a 64-byte head, the arrays (each starting at a multiple of 64 bytes), a JSON directory of them, and
+a 24-byte tail with the directory's length and checksum. The manifest knows every file's size and checksum.
+Nothing in a file is believed before it is checked, and nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class FileEntry:
 
 def damaged(path: Path, reason: str) -> CollectionError:
     """The error for a file that is not what was written."""
-    return CollectionError(f"{path} is damaged ({reason}); restore the collection from a copy or build it again.")
+    return CollectionError(
+        f"{path} is damaged ({reason}); restore the collection from a copy or build it again."
+    )
 
 
 def checksum(path: Path) -> int:
@@ -60,7 +62,7 @@ def checksum(path: Path) -> int:
 
 
 class ArrayFileWriter:
-    """Writes one file, array after array; `close` makes it durable, leaving the block by an error deletes it."""
+    """Writes one file, array after array; `close` makes it durable, an error in the block deletes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -91,7 +93,7 @@ class ArrayFileWriter:
         for chunk in chunks:
             flat = np.ascontiguousarray(chunk, little)
             if flat.size:
-                self._write(memoryview(flat).cast("B"))
+                self._write(flat.view(np.uint8).data)
                 count += flat.size
         self._directory[name] = (code, count, start)
 
@@ -110,7 +112,9 @@ class ArrayFileWriter:
     def __enter__(self) -> ArrayFileWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             self.close()
             return
@@ -123,9 +127,11 @@ class ArrayFileWriter:
 
 
 def open_arrays(folder: Path, entry: FileEntry, expected: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-    """Map a file and return its arrays, read-only, after checking its size, directory and the `expected` types.
+    """Map a file and return its arrays, read-only, after checking its size, directory and the `expected`
+    types.
 
-    The data itself is not read. FileNotFoundError is left to the caller, who knows whether a newer commit exists.
+    The data itself is not read. FileNotFoundError is left to the caller, who knows whether a newer commit
+    exists.
     """
     path = folder / entry.name
     with path.open("rb") as file:
@@ -155,8 +161,11 @@ def _view(buffer: mmap.mmap, limit: int, listed: Any, code: str) -> NDArray[Any]
     if given != code:
         raise ValueError(f"type {given} instead of {code}")
     width = int(code[1:])
-    if not (type(count) is type(start) is int and 0 <= count and 0 <= start and start % _ALIGN == 0):
+    if not (type(count) is type(start) is int and count >= 0 and start >= 0 and start % _ALIGN == 0):
         raise ValueError("an array's place is not a number")
     if start + count * width > limit:
         raise ValueError("an array goes beyond the end")
-    return np.frombuffer(buffer, _DTYPES[code], count, start) if count else np.empty(0, _DTYPES[code])
+    array = np.frombuffer(buffer, _DTYPES[code], count, start) if count else np.empty(0, _DTYPES[code])
+    # Compiled code is made anew for writable arrays, so the empty ones are read-only too.
+    array.setflags(write=False)
+    return array

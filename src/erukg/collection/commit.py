@@ -1,7 +1,8 @@
 """What depends on all documents together: removed documents, live document frequencies, and the glossary.
 
-It is derived anew at every commit from the segments (seconds for a million documents) and written to one file, so
-that documents added or removed count exactly as if the collection had been built from the survivors at once.
+It is derived anew at every commit from the segments (seconds for a million documents) and written to one
+file, so that documents added or removed count exactly as if the collection had been built from the survivors
+at once.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The glossary's phrases, sorted by fold hash, in how many documents each is; and each segment's state."""
+    """The glossary's phrases by fold hash, in how many documents each is, and each segment's state."""
 
     phrases: Forms
     counts: NDArray[np.uint32]
@@ -98,7 +99,8 @@ def derive(segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]], least
     order = order[counts[order] > 0]
     forms = _joined(texts, np.uint64)[order]
     folds, counts = folds[order], counts[order]
-    # Equal forms of several segments are one; of a phrase's forms the most used stands for it, then the first.
+    # Equal forms of several segments are one; of a phrase's forms the most used stands for it, then the
+    # first.
     same = np.append(False, (folds[1:] == folds[:-1]) & (forms[1:] == forms[:-1]))[: len(order)]
     first_form = np.flatnonzero(~same)
     per_form = np.add.reduceat(counts, first_form) if len(first_form) else np.empty(0, np.int64)
@@ -117,7 +119,8 @@ def derive(segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]], least
     glossary[order] = number[phrase_of_form[form_of_row]]
     representatives = order[first_form[chosen_form[kept]]]
     states = tuple(
-        State(d, f, glossary[a:b]) for d, f, a, b in zip(dead, frequencies, starts[:-1], starts[1:], strict=True)
+        State(d, f, glossary[a:b])
+        for d, f, a, b in zip(dead, frequencies, starts[:-1], starts[1:], strict=True)
     )
     return Commit(gather_forms(segments, representatives), totals[kept].astype(np.uint32), states)
 
@@ -152,14 +155,16 @@ def gather_forms(segments: Sequence[Segment], rows: NDArray[np.int64]) -> Forms:
     return Forms(folds, out_text, text_offsets, out_terms, terms_offsets)
 
 
-def _scatter(out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]) -> None:
+def _scatter(
+    out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]
+) -> None:
     starts = offsets[rows].astype(np.int64)
     lengths = offsets[rows + 1].astype(np.int64) - starts
     ends = np.cumsum(lengths)
     out[np.arange(len(values)) + np.repeat(starts - (ends - lengths), lengths)] = values
 
 
-def write_commit(path: Path, commit: Commit, segments: Sequence[Segment]) -> FileEntry:
+def write_commit(path: Path, commit: Commit) -> FileEntry:
     """Write the commit's file and wait until it is on the disk."""
     with ArrayFileWriter(path) as file:
         commit.phrases.write(file, "glossary")

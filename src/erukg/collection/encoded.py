@@ -69,7 +69,8 @@ def best_phrases(
     length_penalty: float = -0.25,
     keep: int = TOP_PHRASES,
 ) -> list[Phrase]:
-    """The `keep` candidates of largest f(c, x) = Σ w / (|c| - γ) (Eq. 3) above 0; `weights` is w^x over the vocabulary.
+    """The `keep` candidates of largest f(c, x) = Σ w / (|c| - γ) (Eq. 3) above 0; `weights` is w^x over the
+    vocabulary.
 
     Ties go to the candidate named first.
     """

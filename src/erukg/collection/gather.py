@@ -23,8 +23,8 @@ def collect_phrases(
 ) -> int:
     """C̃_x' ∩ glossary of each document: its phrases, whose they are, and P(c | C̃_x') = 1 / |C̃_x'|.
 
-    Returns how many there are, or -1 when the data is damaged. Starts and stops must lie within `phrases`, and the
-    outputs hold as many entries as the lists together.
+    Returns how many there are, or -1 when the data is damaged. Starts and stops must lie within `phrases`,
+    and the outputs hold as many entries as the lists together.
     """
     n = 0
     for i in range(starts.size):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
@@ -26,7 +26,9 @@ class WriterLock:
         try:
             import fcntl
         except ImportError as error:
-            raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
+            raise CollectionError(
+                "Writing a collection needs a POSIX system; here it can only be read."
+            ) from error
         try:
             handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -36,8 +38,10 @@ class WriterLock:
         except OSError as error:
             holder = os.pread(handle, 200, 0).decode("utf-8", "replace").strip() or "another process"
             os.close(handle)
-            raise CollectionError(f"{self._folder} is being written by {holder}; try again when it is done.") from error
-        since = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            raise CollectionError(
+                f"{self._folder} is being written by {holder}; try again when it is done."
+            ) from error
+        since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(handle, 0)
         try:
             os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()} since {since}\n".encode(), 0)
@@ -47,7 +51,9 @@ class WriterLock:
         self._handle = handle
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         os.ftruncate(self._handle, 0)
         os.close(self._handle)
         self._handle = -1

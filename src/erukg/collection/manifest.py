@@ -1,7 +1,7 @@
 """The manifest: one small file that says what the collection is right now.
 
-Everything else in the folder is immutable. A commit writes new files first and then replaces the manifest by an
-atomic rename, so a reader finds either the old commit or the new one, whole.
+Everything else in the folder is immutable. A commit writes new files first and then replaces the manifest by
+an atomic rename, so a reader finds either the old commit or the new one, whole.
 """
 
 from __future__ import annotations
@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from erukg.collection.arrays import FileEntry, damaged
+from erukg.collection.disk import sync_folder
 from erukg.errors import CollectionError
 
-__all__ = ["FORMAT_VERSION", "MANIFEST", "Journal", "Manifest", "SegmentEntry", "read_manifest", "sync_folder", "write_manifest"]
+__all__ = [
+    "FORMAT_VERSION",
+    "MANIFEST",
+    "Journal",
+    "Manifest",
+    "SegmentEntry",
+    "read_manifest",
+    "write_manifest",
+]
 
 MANIFEST = "manifest.json"
 FORMAT_VERSION = 1
@@ -29,7 +38,9 @@ _WHOLE = 1 << 53
 
 @dataclass(frozen=True, slots=True)
 class SegmentEntry:
-    """A segment: its file, how many documents it holds, how many of them are not removed, and these' length in terms."""
+    """A segment: its file, how many documents it holds, how many of them are not removed, and these' length
+    in terms.
+    """
 
     file: FileEntry
     documents: int
@@ -39,7 +50,9 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """How far an unfinished build or addition has come: `rows` of the input are dealt with, `bad` of them were skipped."""
+    """How far an unfinished build or addition has come: `rows` of the input are dealt with, `bad` of them
+    were skipped.
+    """
 
     source: str
     rows: int
@@ -113,15 +126,6 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     sync_folder(folder)
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the folder's list of files is on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def read_manifest(folder: Path) -> Manifest:
     """The current commit, or a `CollectionError` that says why there is none to be used."""
     path = folder / MANIFEST
@@ -130,7 +134,9 @@ def read_manifest(folder: Path) -> Manifest:
             raw = file.read(_LARGEST + 1)
     except FileNotFoundError as error:
         what = "holds no collection (it has no manifest.json)" if folder.is_dir() else "does not exist"
-        raise CollectionError(f"{folder} {what}; make one with: erukg collection build {folder} SOURCE.") from error
+        raise CollectionError(
+            f"{folder} {what}; make one with: erukg collection build {folder} SOURCE."
+        ) from error
     except OSError as error:
         raise CollectionError(f"{path} cannot be read: {error.strerror}.") from error
     if len(raw) > _LARGEST:
@@ -143,15 +149,15 @@ def read_manifest(folder: Path) -> Manifest:
         raise damaged(path, "it is not the manifest of a collection")
     if data.get("version") != FORMAT_VERSION:
         raise CollectionError(
-            f"{folder} has collection format {str(data.get('version'))[:20]!r}, this program reads {FORMAT_VERSION}; "
-            "update erukg or build the collection again."
+            f"{folder} has collection format {str(data.get('version'))[:20]!r}, this program reads "
+            f"{FORMAT_VERSION}; update erukg or build the collection again."
         )
     given = data.pop("checksum", None)
-    if given != hashlib.sha256(_canonical(data)).hexdigest():
-        raise damaged(path, "its checksum does not fit")
     try:
+        if given != hashlib.sha256(_canonical(data)).hexdigest():
+            raise damaged(path, "its checksum does not fit")
         manifest = _parse(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise damaged(path, f"it cannot be used: {error!r}") from error
     if raw != _serialise(manifest):
         raise damaged(path, "it is not written as manifests are")
@@ -176,7 +182,9 @@ def _parse(data: dict[str, Any]) -> Manifest:
         next_file=_int(data["next_file"]),
         commit=_file(data["commit"]),
         segments=tuple(_segment(s) for s in segments),
-        journal=None if journal is None else Journal(_str(journal["source"]), _int(journal["rows"]), _int(journal["bad"])),
+        journal=None
+        if journal is None
+        else Journal(_str(journal["source"]), _int(journal["rows"]), _int(journal["bad"])),
         version=_int(data["version"]),
     )
 

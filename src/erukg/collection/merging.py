@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,13 @@ def merge_segments(
 ) -> SegmentEntry:
     """Write the live documents of `segments`, in their order, as one segment.
 
-    With a `glossary` only its phrases are kept, in their chosen form: smaller, but no longer fit for adding documents.
+    With a `glossary` only its phrases are kept, in their chosen form: smaller, but no longer fit for adding
+    documents.
     """
-    live = [np.flatnonzero(state.dead == 0) if len(state.dead) else np.arange(len(s)) for s, state in _zip(segments, states)]
+    live = [
+        np.flatnonzero(state.dead == 0) if len(state.dead) else np.arange(len(s))
+        for s, state in _zip(segments, states)
+    ]
     lengths = _joined([s.lengths[rows] for s, rows in _zip(segments, live)], np.uint32)
     try:
         with ArrayFileWriter(path) as file:
@@ -36,7 +41,9 @@ def merge_segments(
             file.add("lengths", lengths)
             file.add("texts", _joined([s.texts[rows] for s, rows in _zip(segments, live)], np.uint64))
             _write_lists(file, "ids", [(s.ids, s.ids_offsets, rows) for s, rows in _zip(segments, live)])
-            _write_lists(file, "weights", [(s.weights, s.weights_offsets, rows) for s, rows in _zip(segments, live)])
+            _write_lists(
+                file, "weights", [(s.weights, s.weights_offsets, rows) for s, rows in _zip(segments, live)]
+            )
             _write_phrases(file, segments, states, live, glossary)
             return entry_of(file.close(), lengths)
     except ValueError as error:
@@ -52,7 +59,10 @@ def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
 
 
 def _write_postings(
-    file: ArrayFileWriter, segments: Sequence[Segment], states: Sequence[State], live: Sequence[NDArray[np.int64]]
+    file: ArrayFileWriter,
+    segments: Sequence[Segment],
+    states: Sequence[State],
+    live: Sequence[NDArray[np.int64]],
 ) -> None:
     used = [np.flatnonzero(state.frequencies) for state in states]
     vocabulary = np.unique(_joined([s.vocabulary[u] for s, u in _zip(segments, used)], np.uint64))
@@ -87,7 +97,17 @@ def _write_postings(
                 plain = np.where(target < 0, ~target, target)
                 a, b = np.searchsorted(plain, [first, last])
                 to = np.where(target[a:b] < 0, -1, target[a:b] - first)
-                decode(segment.postings, segment.postings_offsets, int(a), int(b), to, numbers, place, documents, counts)
+                decode(
+                    segment.postings,
+                    segment.postings_offsets,
+                    int(a),
+                    int(b),
+                    to,
+                    numbers,
+                    place,
+                    documents,
+                    counts,
+                )
             if np.any(place != local[1:]):
                 raise ValueError("posting lists and document frequencies disagree")
             words, stops = pack(local, documents, counts)
@@ -102,7 +122,9 @@ def _write_postings(
 
 
 def _write_lists(
-    file: ArrayFileWriter, name: str, parts: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.int64]]]
+    file: ArrayFileWriter,
+    name: str,
+    parts: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.int64]]],
 ) -> None:
     placed = [bounds(offsets, rows, len(values)) for values, offsets, rows in parts]
     file.stream(
@@ -128,7 +150,7 @@ def _write_phrases(
     glossary: Commit | None,
 ) -> None:
     if glossary is not None:
-        forms, numbers = glossary.phrases, [state.glossary for state in states]
+        forms, numbers = glossary.phrases, [state.glossary.astype(np.int64) for state in states]
     else:
         forms, numbers = _live_forms(segments, states)
     rows, counts = [], []
@@ -146,15 +168,19 @@ def _write_phrases(
     forms.write(file, "forms")
 
 
-def _live_forms(segments: Sequence[Segment], states: Sequence[State]) -> tuple[Forms, list[NDArray[np.int64]]]:
+def _live_forms(
+    segments: Sequence[Segment], states: Sequence[State]
+) -> tuple[Forms, list[NDArray[np.int64]]]:
     folds = _joined([s.forms.folds for s in segments], np.uint64)
     texts = _joined([hash_strings(s.forms.text, s.forms.text_offsets) for s in segments], np.uint64)
     counts = _joined([live_rows(s, state.dead) for s, state in _zip(segments, states)], np.int64)
     order = np.lexsort((texts, folds))
     order = order[counts[order] > 0]
-    fresh = np.append(True, (folds[order][1:] != folds[order][:-1]) | (texts[order][1:] != texts[order][:-1]))[: len(order)]
+    fresh = np.append(
+        True, (folds[order][1:] != folds[order][:-1]) | (texts[order][1:] != texts[order][:-1])
+    )[: len(order)]
     number = np.full(len(folds), -1, np.int64)
     number[order] = np.cumsum(fresh) - 1
     starts = np.cumsum([0, *(len(s.forms) for s in segments)])
-    split = [number[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    split = [number[a:b] for a, b in pairwise(starts.tolist())]
     return gather_forms(segments, order[fresh]), split

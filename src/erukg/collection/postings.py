@@ -9,9 +9,10 @@ A term's list is a run of 16-bit words, one stretch for every block of 4,096 doc
                       those, as place << 4 | tf - 2
     if larger follow: their count, then place and tf (at most 65,535) of each
 
-Almost three quarters of all postings have tf = 1, so these cost two bytes and the simplest of loops; grouping by
-tf keeps unpredictable branches out of the scan, and a block's scores stay in the first-level cache. Frequencies are
-exact and nothing here depends on other documents, so that a collection can grow without rewriting its postings.
+Almost three quarters of all postings have tf = 1, so these cost two bytes and the simplest of loops; grouping
+by tf keeps unpredictable branches out of the scan, and a block's scores stay in the first-level cache.
+Frequencies are exact and nothing here depends on other documents, so that a collection can grow without
+rewriting its postings.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _WORDS_A_POSTING = 6  # the most that one posting can take: a stretch of its own
 
 
 @kernel()
-def _number(terms: NDArray[np.uint64], table: NDArray[np.int32], distinct: NDArray[np.uint64], out: NDArray[np.int32]) -> int:
+def _number(
+    terms: NDArray[np.uint64], table: NDArray[np.int32], distinct: NDArray[np.uint64], out: NDArray[np.int32]
+) -> int:
     mask = table.size - 1
     count = 0
     for i in range(terms.size):
@@ -53,7 +56,9 @@ def _number(terms: NDArray[np.uint64], table: NDArray[np.int32], distinct: NDArr
 
 
 def number_terms(terms: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """The distinct terms, ascending, and the place of every term among them (`np.unique` without the big sort)."""
+    """The distinct terms, ascending, and the place of every term among them (`np.unique` without the big
+    sort).
+    """
     size = 1 << max(4, int(2 * len(terms)).bit_length())
     distinct, numbers = np.empty(len(terms), np.uint64), np.empty(len(terms), np.int32)
     count = _number(terms, np.full(size, -1, np.int32), distinct, numbers)
@@ -97,7 +102,7 @@ def _invert(
             else:
                 frequencies[place[t] - 1] += 1
         start = ends[d]
-    return indptr[-1]
+    return int(indptr[-1])
 
 
 def invert(
@@ -223,7 +228,7 @@ def _decode(
                 db = np.int64(words[b]) >> 4 if b < b_end else 1 << 20
                 dc = np.int64(words[c]) if c < c_end else 1 << 20
                 if da < db and da < dc:
-                    d, f = da, 1
+                    d, f = da, np.int64(1)
                     a += 1
                 elif db < dc:
                     d, f = db, (np.int64(words[b]) & 15) + 2
@@ -262,15 +267,17 @@ def decode(
 ) -> None:
     """Unpack the lists of terms `first` to `last`, appending the list of term t to list `targets[t - first]`.
 
-    `place` says where each target's next posting goes and is moved on; documents get the numbers in `renumber`,
-    and those with a negative one are left out.
+    `place` says where each target's next posting goes and is moved on; documents get the numbers in
+    `renumber`, and those with a negative one are left out.
     """
     if not _decode(words, offsets, first, last, targets, renumber, place, documents, frequencies):
         raise ValueError("a posting list is not as it was written")
 
 
 @kernel()
-def _count_live(words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8], out: NDArray[np.uint32]) -> bool:
+def _count_live(
+    words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8], out: NDArray[np.uint32]
+) -> bool:
     size, n = words.size, dead.size
     for t in range(out.size):
         i, stop = np.int64(offsets[t]), np.int64(offsets[t + 1])
@@ -319,8 +326,12 @@ def _count_live(words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: ND
     return True
 
 
-def count_live(words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """In how many documents that are not `dead` each term occurs; every word of the lists is checked on the way."""
+def count_live(
+    words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8]
+) -> NDArray[np.uint32]:
+    """In how many documents that are not `dead` each term occurs; every word of the lists is checked on the
+    way.
+    """
     out = np.empty(len(offsets) - 1, np.uint32)
     if not _count_live(words, offsets, dead, out):
         raise ValueError("a posting list is not as it was written")

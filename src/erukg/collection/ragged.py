@@ -25,7 +25,9 @@ def offsets_of(lengths: NDArray[Any]) -> NDArray[np.uint32]:
     return out.astype(np.uint32)
 
 
-def bounds(offsets: NDArray[np.uint32], rows: NDArray[Any], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def bounds(
+    offsets: NDArray[np.uint32], rows: NDArray[Any], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Start and stop of the chosen lists, checked against the size of the array they lie in."""
     starts, stops = offsets[rows].astype(np.int64), offsets[rows + 1].astype(np.int64)
     if np.any(starts > stops) or np.any(stops > size):
@@ -39,7 +41,8 @@ def take(values: NDArray[Any], starts: NDArray[np.int64], stops: NDArray[np.int6
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     index = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
-    return values[index]
+    out: NDArray[Any] = values[index]
+    return out
 
 
 def pack_strings(items: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
@@ -53,7 +56,8 @@ def strings(blob: NDArray[np.uint8], offsets: NDArray[np.uint32], rows: NDArray[
     """The chosen strings."""
     starts, stops = bounds(offsets, rows, len(blob))
     return [
-        blob[a:b].tobytes().decode("utf-8", "surrogatepass") for a, b in zip(starts.tolist(), stops.tolist(), strict=True)
+        blob[a:b].tobytes().decode("utf-8", "surrogatepass")
+        for a, b in zip(starts.tolist(), stops.tolist(), strict=True)
     ]
 
 

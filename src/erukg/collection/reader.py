@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,28 @@ class Hits:
     scores: NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Some blocks of a segment to be scanned for a query."""
+
+    segment: Segment
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    factors: NDArray[np.float32]
+    norm: NDArray[np.float32]
+    first_block: int
+    last_block: int
+    base: int
+    dead: NDArray[np.uint8]
+    text: np.uint64
+    exclude: NDArray[np.uint8]
+
+
 def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
     """The current commit with all its files mapped.
 
-    A writer may replace the commit between reading the manifest and opening its files; then the new one is read.
+    A writer may replace the commit between reading the manifest and opening its files; then the new one is
+    read.
     """
     manifest = read_manifest(folder)
     for _ in range(_TRIES):
@@ -56,7 +75,9 @@ def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
             manifest = newer
         except OSError as error:
             raise CollectionError(f"{folder} cannot be opened: {error}.") from error
-    raise CollectionError(f"{folder} is rewritten faster than it can be opened; try again when the writer is done.")
+    raise CollectionError(
+        f"{folder} is rewritten faster than it can be opened; try again when the writer is done."
+    )
 
 
 class Collection:
@@ -84,8 +105,8 @@ class Collection:
     def open(cls, folder: str | Path, *, fingerprint: str | None = None, threads: int = 1) -> Collection:
         """Open the collection in `folder`.
 
-        With a `fingerprint` (`Encoder.fingerprint`) it is refused when another model made it. `threads` is how many
-        cores one search may use; searches from several threads run side by side anyway.
+        With a `fingerprint` (`Encoder.fingerprint`) it is refused when another model made it. `threads` is
+        how many cores one search may use; searches from several threads run side by side anyway.
         """
         folder = Path(folder)
         if threads < 1:
@@ -93,7 +114,8 @@ class Collection:
         manifest, segments, commit = open_parts(folder)
         if manifest.analysis != ANALYSIS:
             raise CollectionError(
-                f"{folder} was made with text analysis {manifest.analysis!r}, this program has {ANALYSIS!r}; build it again."
+                f"{folder} was made with text analysis {manifest.analysis!r}, this program "
+                f"has {ANALYSIS!r}; build it again."
             )
         if fingerprint is not None and fingerprint != manifest.fingerprint:
             raise CollectionError(
@@ -139,16 +161,36 @@ class Collection:
         scores, documents = best_first(scores, np.concatenate([hits.documents for hits in found]), n)
         return Hits(documents, scores)
 
-    def _run(self, jobs: list[tuple[Segment, tuple[Any, ...]]], n: int) -> Hits:
+    def _run(self, jobs: Sequence[_Job], n: int) -> Hits:
         scores, documents, size = np.empty(n, np.float32), np.empty(n, np.int64), 0
-        for segment, arguments in jobs:
-            size = scan(*arguments, scores, documents, size)
+        for job in jobs:
+            s = job.segment
+            size = scan(
+                s.postings,
+                job.starts,
+                job.stops,
+                job.factors,
+                job.norm,
+                len(s),
+                job.first_block,
+                job.last_block,
+                job.base,
+                job.dead,
+                s.texts,
+                job.text,
+                s.ids,
+                s.ids_offsets,
+                job.exclude,
+                scores,
+                documents,
+                size,
+            )
             if size < 0:
-                raise damaged(segment.path, "its posting lists are not as they were written")
+                raise damaged(s.path, "its posting lists are not as they were written")
         scores, documents = best_first(scores[:size], documents[:size], n)
         return Hits(documents, scores)
 
-    def _jobs(self, query: Query, exclude: str | None) -> list[tuple[Segment, tuple[Any, ...]]]:
+    def _jobs(self, query: Query, exclude: str | None) -> list[_Job]:
         frequencies = np.zeros(len(query.terms), np.int64)
         found: list[tuple[NDArray[Any], NDArray[Any]]] = []
         for segment, state in zip(self._segments, self._commit.states, strict=True):
@@ -162,7 +204,7 @@ class Collection:
             raise damaged(self.folder, "its document frequencies are too high")
         factors = (query.counts * idf(frequencies, len(self))).astype(np.float32)
         avoid = np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
-        jobs: list[tuple[Segment, tuple[Any, ...]]] = []
+        jobs: list[_Job] = []
         for i, (segment, state) in enumerate(zip(self._segments, self._commit.states, strict=True)):
             which, place = found[i]
             if not len(which):
@@ -173,25 +215,22 @@ class Collection:
                 raise damaged(segment.path, str(error)) from error
             blocks = -(-len(segment) // BLOCK)
             cuts = np.linspace(0, blocks, min(self._threads, blocks) + 1).astype(int).tolist()
-            for first, last in zip(cuts[:-1], cuts[1:], strict=True):
-                arguments = (
-                    segment.postings,
-                    starts,
-                    stops,
-                    factors[which],
-                    self._norm(i),
-                    len(segment),
-                    first,
-                    last,
-                    int(self._starts[i]),
-                    state.dead,
-                    segment.texts,
-                    np.uint64(query.key),
-                    segment.ids,
-                    segment.ids_offsets,
-                    avoid,
+            for first, last in pairwise(cuts):
+                jobs.append(
+                    _Job(
+                        segment,
+                        starts,
+                        stops,
+                        factors[which],
+                        self._norm(i),
+                        first,
+                        last,
+                        int(self._starts[i]),
+                        state.dead,
+                        np.uint64(query.key),
+                        avoid,
+                    )
                 )
-                jobs.append((segment, arguments))
         return jobs
 
     def _norm(self, i: int) -> NDArray[np.float32]:
@@ -213,7 +252,9 @@ class Collection:
         """The ids of documents by their numbers."""
         documents = np.asarray(documents, np.int64)
         if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
-            raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
+            raise InputError(
+                f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for."
+            )
         out = np.empty(len(documents), object)
         for segment, which, rows in self._by_segment(documents):
             out[which] = segment[1].document_ids(rows)
@@ -247,7 +288,7 @@ class Collection:
                 raise damaged(segment.path, "its term weights are not as they were written")
         phrases, neighbours, probabilities = self._phrases(hits.documents)
         phrase_ids, phrase_shares = sum_by_phrase(phrases, probabilities * shares[neighbours])
-        terms = np.flatnonzero(weights)
+        terms = np.flatnonzero(weights > 0)
         return Neighbourhood(
             hits.documents,
             shares.astype(np.float32),
@@ -257,8 +298,12 @@ class Collection:
             weights[terms].astype(np.float32),
         )
 
-    def _phrases(self, documents: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """C̃_x' ∩ glossary of all documents: phrase, place of the document among the given ones, P(c | C̃_x')."""
+    def _phrases(
+        self, documents: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """C̃_x' ∩ glossary of all documents: phrase, place of the document among the given ones, P(c |
+        C̃_x').
+        """
         found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         for (i, segment), which, rows in self._by_segment(documents):
             starts, stops = _lists(segment, segment.phrases_offsets, rows, len(segment.phrases))
@@ -272,7 +317,9 @@ class Collection:
         phrases, neighbours, probabilities = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return phrases, neighbours, probabilities
 
-    def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
+    def sources(
+        self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]
+    ) -> Sequence[tuple[Source, ...]]:
         """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
         wanted = np.asarray(phrase_ids, np.int64)
         if not len(wanted) or not len(neighbourhood.documents):

@@ -1,8 +1,8 @@
 """Exact BM25 for a whole document as query: one scan over the posting lists, block by block.
 
 With a hundred query terms nearly every document matches some, so skipping does not pay; what pays is that the
-scores of a block (16 KiB) and the lengths' part of the formula (16 KiB) stay in the cache while all terms' lists
-for that block run through them. Scores follow Lucene's formula with exact lengths:
+scores of a block (16 KiB) and the lengths' part of the formula (16 KiB) stay in the cache while all terms'
+lists for that block run through them. Scores follow Lucene's formula with exact lengths:
 
     Σ_t count(t in query) · ln(1 + (N - df + ½) / (df + ½)) · tf / (tf + k1 (1 - b + b · length / average))
 """
@@ -17,7 +17,8 @@ from erukg.collection.postings import BLOCK
 
 __all__ = ["OVERHANG", "best_first", "idf", "norms", "scan"]
 
-#: `norms` is longer than the documents by this much, so that no 16-bit place, however damaged, lies outside it.
+#: `norms` is longer than the documents by this much, so that no 16-bit place, however damaged, lies outside
+#: it.
 OVERHANG = 1 << 16
 
 
@@ -56,14 +57,21 @@ def scan(
 ) -> int:
     """Scan blocks `first_block` to `last_block` of a segment for documents that belong among the best.
 
-    `scores` and `documents` hold the best so far as a heap of `size` entries, worst first; numbers start at `base`.
-    Returns the new size, or -1 when the postings are damaged. Of equal scores the earlier document wins.
-    Starts and stops must lie within `words`; `norm` must have its overhang.
+    `scores` and `documents` hold the best so far as a heap of `size` entries, worst first; numbers start at
+    `base`. Returns the new size, or -1 when the postings are damaged. Of equal scores the earlier document
+    wins. Starts and stops must lie within `words`; `norm` must have its overhang.
     """
     keep = scores.size
     one = np.float32(1)
+    # tf / (tf + K) = r / (1/tf + r (1 - 1/tf)) where r is the norm 1 / (1 + K), and 1/tf comes from a table.
+    inverse = np.empty(16, np.float32)
+    rest = np.empty(16, np.float32)
+    for j in range(16):
+        inverse[j] = one / np.float32(j + 2)
+        rest[j] = one - inverse[j]
     room = np.zeros(65536, np.float32)
-    # Non-negative floats are ordered like their bits, and the largest of many integers is found without branches.
+    # Non-negative floats are ordered like their bits, and the largest of many integers is found without
+    # branches.
     bits = room.view(np.int32)
     level = np.zeros(1, np.float32)
     level_bits = level.view(np.int32)
@@ -88,7 +96,7 @@ def scan(
                 b = a + (head & 0x1FFF)
                 e = b
                 f = b
-                larger = 0
+                larger = np.int64(0)
                 if head & 0x8000:
                     if b >= stop:
                         return -1
@@ -106,10 +114,10 @@ def scan(
                     for x in words[a:b]:
                         room[x] += w * near[x]
                     for x in words[e:f]:
-                        tf = np.float32((x & 15) + 2)
+                        k = x & 15
                         d = x >> 4
                         r = near[d]
-                        room[d] += w * (tf * r / (one + (tf - one) * r))
+                        room[d] += w * r / (inverse[k] + r * rest[k])
                     for j in range(f + 1, f + larger, 2):
                         tf = np.float32(words[j + 1])
                         d = words[j]

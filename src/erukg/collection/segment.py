@@ -38,7 +38,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The written forms of phrases: the hash of the phrase's fold, the form in lower case, its word pieces."""
+    """The written forms of phrases: hash of the phrase's fold, the form in lower case, its word pieces."""
 
     folds: NDArray[np.uint64]
     text: NDArray[np.uint8]
@@ -61,8 +61,8 @@ class Forms:
 class Segment:
     """The mapped arrays of a segment.
 
-    vocabulary   its BM25 terms, ascending; `postings` their lists (see `postings.py`) and `frequencies` in how many
-                 documents each occurs, removed ones included
+    vocabulary   its BM25 terms, ascending; `postings` their lists (see `postings.py`) and `frequencies` in
+                 how many documents each occurs, removed ones included
     lengths      terms of each document; `texts` the number of its text; `ids` its id
     weights      its packed term weights (see `weights.py`)
     phrases      C̃_x before it is cut down to the glossary: rows of `forms`
@@ -92,7 +92,18 @@ class Segment:
         """Map the segment's file after checking everything that can be checked without reading the arrays."""
         a = open_arrays(folder, entry.file, _TYPES)
         path = folder / entry.file.name
-        forms = Forms(*(a[n] for n in ("forms.folds", "forms.text", "forms.text.offsets", "forms.terms", "forms.terms.offsets")))
+        forms = Forms(
+            *(
+                a[n]
+                for n in (
+                    "forms.folds",
+                    "forms.text",
+                    "forms.text.offsets",
+                    "forms.terms",
+                    "forms.terms.offsets",
+                )
+            )
+        )
         n, terms, rows = entry.documents, len(a["vocabulary"]), len(forms)
         expected: dict[str, int] = {
             "postings.offsets": terms + 1,

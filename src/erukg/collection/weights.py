@@ -1,8 +1,9 @@
 """A document's term weights w^x, packed: about 19 bits a term.
 
-A document with k terms has 1 + 2k + ⌈(k + H) / 8⌉ bytes: k; the low 8 bits of the ascending term ids; the weights'
-codes; and the ids' high bits in unary (Elias–Fano), where H is the number of high values in the vocabulary. A code c
-stands for the weight limit · (c / 255)², finer for the small weights that most terms have.
+A document with k terms has 1 + 2k + ⌈(k + H) / 8⌉ bytes: k; the low 8 bits of the ascending term ids; the
+weights' codes; and the ids' high bits in unary (Elias–Fano), where H is the number of high values in the
+vocabulary. A code c stands for the weight limit · (c / 255)², finer for the small weights that most terms
+have.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ from numpy.typing import NDArray
 
 from erukg._jit import kernel
 
-__all__ = ["MOST_TERMS", "WEIGHT_LIMIT", "add_weights", "decode_table", "high_values", "pack_weights", "quantise"]
+__all__ = [
+    "MOST_TERMS",
+    "WEIGHT_LIMIT",
+    "add_weights",
+    "decode_table",
+    "high_values",
+    "pack_weights",
+    "quantise",
+]
 
 MOST_TERMS = 255
 #: log(1 + relu(z)) passes 6 only for logits above 402.
@@ -31,8 +40,12 @@ def decode_table(limit: float) -> NDArray[np.float64]:
     return limit * (np.arange(256) / 255.0) ** 2
 
 
-def quantise(ids: NDArray[Any], weights: NDArray[Any], keep: int, limit: float) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The `keep` terms of largest weight, ids ascending, and their codes; weights that round to nothing are dropped."""
+def quantise(
+    ids: NDArray[Any], weights: NDArray[Any], keep: int, limit: float
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The `keep` terms of largest weight, ids ascending, and their codes; weights that round to nothing are
+    dropped.
+    """
     ids, weights = np.asarray(ids, np.int64), np.asarray(weights, np.float64)
     if len(ids) > keep:
         best = np.lexsort((ids, -weights))[:keep]
@@ -61,7 +74,8 @@ def add_weights(
     high: int,
     out: NDArray[np.float64],
 ) -> bool:
-    """Add shares[i] times the weights of document i to `out`, indexed by term (Eq. 5); False if the data is damaged.
+    """Add shares[i] times the weights of document i to `out`, indexed by term (Eq. 5); False if the data is
+    damaged.
 
     Starts and stops must lie within `data`.
     """

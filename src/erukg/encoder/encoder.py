@@ -106,7 +106,7 @@ class Encoder:
     def _weights(self, peaks: NDArray[np.float32], terms: NDArray[np.int32]) -> NDArray[np.float32]:
         # max log(1 + relu(z)) = log(1 + relu(max z)): pool first, as log and relu never change the order.
         logits = peaks * self._scales[terms] if self._scales is not None else peaks
-        weights = np.log1p(np.maximum(logits + self._bias[terms], 0)).astype(np.float32)
+        weights: NDArray[np.float32] = np.log1p(np.maximum(logits + self._bias[terms], 0)).astype(np.float32)
         weights[np.isin(terms, self.vocabulary.special)] = 0
         return weights
 
@@ -164,10 +164,10 @@ def _check_head(
 ) -> tuple[NDArray[Any], NDArray[np.float32] | None, NDArray[np.float32]]:
     shape = (folder.vocab_size, folder.hidden_size)
     embeddings, bias, scales = head.get("embeddings"), head.get("bias"), head.get("scales")
-    problem = None
     if embeddings is None or bias is None:
-        problem = "lacks the embeddings or the bias"
-    elif embeddings.shape != shape or bias.shape != shape[:1] or bias.dtype != np.float32:
+        raise ModelError(f"{folder.head} lacks the embeddings or the bias; copy or export the model again.")
+    problem = None
+    if embeddings.shape != shape or bias.shape != shape[:1] or bias.dtype != np.float32:
         problem = f"has other shapes than config.json says ({shape})"
     elif embeddings.dtype == np.int8 and (
         scales is None or scales.shape != shape[:1] or scales.dtype != np.float32

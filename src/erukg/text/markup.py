@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ _ACCENT = (
 _LETTER = r"\{?\\(?:AE|OE|AA|aa|ae|oe|ss|[oOlLij])(?![A-Za-z])(?:\{\}|\}|[ ](?=[a-z]))?"
 _COMMAND = r"\\(?:[A-Za-z]{1,40}\*?(?:\{\})?|.)"
 _HYPHEN = r"[-\u2010\u00ad][ \t]*\r?\n[ \t]*(?=\w)"
-_POSSESSIVE = r"[ ]['\u2019]s(?=[ ]\w)"
+_POSSESSIVE = r"[ ]['\u2019]s(?![\w'\u2019])"
 _SHARED = (
     rf"(?P<tag>{_TAG})|(?P<entity>{_ENTITY})|(?P<accent>{_ACCENT})|(?P<letter>{_LETTER})"
     rf"|(?P<command>{_COMMAND})|(?P<brace>[{{}}])|(?P<hyphen>{_HYPHEN})|(?P<possessive>{_POSSESSIVE})"
@@ -65,10 +66,10 @@ _BODY = r"(?:[^\\]|\\[^()\[\]])"
 _YEAR = r"(?:19|20)\d\d"
 # What starts with a sign of its own; the sign is looked for first because nearly every character is none.
 _SIGNED = (
-    r"(?=[\\$<&{}\[(/\u00a9\u00ad\u2010-]|[ ]['\u2019]s)(?:"
+    r"(?=[\\$<&{}\[(/`\u00a9\u00ad\u2010-]|[ ]['\u2019]s)(?:"
     r"(?P<comment><!--(?:[^<]|<(?!!--)){0,5000}?-->)"
     r"|(?P<math><(?:mml:)?math[\s>])"
-    r"|(?P<simple>\$(?:[A-Za-z0-9]{1,4}|\\[a-zA-Z]{2,8})\$(?=[-\u2010\u2011][A-Za-z]))"
+    r"|(?P<simple>(?<!\w)\$(?:[A-Za-z0-9]{1,4}|\\[a-zA-Z]{2,8})\$(?=[-\u2010\u2011][A-Za-z]))"
     r"|(?P<formula>(?:\$\$[^$]{1,4000}\$\$|\$(?![\s$])[^$]{0,400}(?<!\s)\$(?!\d)"
     rf"|\\\({_BODY}{{0,2000}}\\\)|\\\[{_BODY}{{0,4000}}\\\])(?:[-\u2010\u2011][A-Za-z]{{1,40}})?)"
     r"|(?P<environment>\\begin\{[A-Za-z]{1,30}\*?\})"
@@ -79,6 +80,7 @@ _SIGNED = (
     r"|(?P<placeholder><[a-z]{2,12}>)"
     r"|(?P<citation>\[\d[\d,;\s\u2013-]{0,80}\]|\[[A-Z][A-Za-z+]{0,8}\d\d[a-z]?\]"
     rf"|\((?=[^()]{{0,200}}(?:\bet\s+al\b|,\s?{_YEAR}[a-z]?[;,)]))[^()]{{0,200}}{_YEAR}[a-z]?\))"
+    r"|(?P<code>```[^`]{0,20000}```)"
     r"|(?P<index>/(?:su[bp]|spl)[ ][^/\n]{1,30}/)"
     rf"|(?P<notice>(?:\u00a9|\([cC]\))\s{{0,2}}{_YEAR}\b"
     r"(?:[^\n]{0,100}?[Aa]ll rights reserved|[^\n.]{0,80})\.?)"
@@ -92,12 +94,12 @@ _WORDED = (
     r"|\b[Aa]ll rights reserved\.?)"
     r"|(?P<heading>\bAbstract(?=[A-Z][a-z]))"
 )
-_PLAIN, _SIGNS, _FULL = re.compile(_SHARED), re.compile(_SIGNED), re.compile(f"{_SIGNED}|{_WORDED}")
+_PLAIN = re.compile(_SHARED)
 
 # Cheap tests for whether those patterns can find anything at all.
 _PLAIN_HINT = re.compile(r"[\\&<{}\n'\u2019]")
 _SIGN_HINT = re.compile(
-    r"[\\$<&{}\u00a9\u00ad]|[-\u2010][ \t]*\n|\[[\dA-Z]|/su[bp][ ]|/spl[ ]|\([cC]\)|[ ]['\u2019]s[ ]"
+    r"[\\$<&{}\u00a9\u00ad]|```|[-\u2010][ \t]*\n|\[[\dA-Z]|/su[bp][ ]|/spl[ ]|\([cC]\)|[ ]['\u2019]s"
     r"|,[ ]?\d{4}[a-z]?[;,)]"
 )
 _WORD_HINTS = ("://", "www.", "10.", "arXiv:", " et al", "opyright", "rights reserved", "Abstract")
@@ -139,10 +141,13 @@ def clean(text: str) -> Cleaned:
     """The text as a word splitter wants it, with the way back to the original."""
     pieces: list[str] = []
     edits: list[tuple[int, int, int, int]] = []
-    pattern = _FULL if any(hint in text for hint in _WORD_HINTS) else _SIGNS
+    worded = any(hint in text for hint in _WORD_HINTS)
+    if not worded and not _SIGN_HINT.search(text):
+        return Cleaned(text, np.empty((0, 4), np.int64))
+    pattern = _markup(worded)
     closings: dict[str, int] = {}
     done = length = 0
-    match = pattern.search(text) if pattern is _FULL or _SIGN_HINT.search(text) else None
+    match = pattern.search(text)
     while match:
         start, stop = match.span()
         if match.lastgroup in _OPENINGS:
@@ -160,6 +165,12 @@ def clean(text: str) -> Cleaned:
         match = pattern.search(text, done)
     pieces.append(text[done:])
     return Cleaned("".join(pieces) if edits else text, np.array(edits, np.int64).reshape(-1, 4))
+
+
+@cache
+def _markup(worded: bool) -> re.Pattern[str]:
+    # Compiled when first needed, to keep the import quick.
+    return re.compile(f"{_SIGNED}|{_WORDED}" if worded else _SIGNED)
 
 
 def _replace(match: re.Match[str]) -> str:

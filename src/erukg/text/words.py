@@ -27,7 +27,7 @@ _TAIL = r"(?:\+\+(?!\w)|\#(?!\w)|(?<=s)['\u2019](?=[ ][a-z])|-(?=[ ](?:and|or|to
 
 WORD, NEWLINE, GAP, _STAND_IN, MARK = 1, 2, 3, 4, 5  # the groups of TOKEN
 TOKEN = re.compile(
-    rf"((?:[^\W\d_]\.){{2,}}(?!\w\w)|{_PART}(?:{_JOIN}{_PART})*{_TAIL}?)"
+    rf"((?:[^\W\d_]\.){{2,}}(?!\w)|{_PART}(?:{_JOIN}{_PART})*{_TAIL}?)"
     r"|(\n\s*)"
     rf"|(\t[ \t]*|[ \u00a0]{{4,}}|[{BREAK}{_UNWRITABLE}]+)"
     rf"|([{FORMULA}{NUMBER}])"

@@ -28,8 +28,8 @@ def _shape(folder: Path) -> Shape:
 def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
     """The model in `folder` and whether its masked-language head came with it.
 
-    Reads config.json and model.safetensors (or model.part files) of BertModel or BertForMaskedLM, in any float type. A missing head is
-    drawn at random from `seed` and needs the MLM warm-up; a missing tag head is drawn likewise.
+    Reads config.json and model.safetensors (or model.part files) of BertModel or BertForMaskedLM, of any
+    float type. A missing head is drawn from `seed` and needs the MLM warm-up; a missing tag head likewise.
     """
     folder = Path(folder)
     model = random_base(_shape(folder), seed)
@@ -49,7 +49,8 @@ def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
             continue
         if found[name].shape != tensor.shape:
             raise ModelError(
-                f"Tensor '{name}' in {folder} is {list(found[name].shape)}, not {list(tensor.shape)} as config.json says."
+                f"Tensor '{name}' in {folder} is {list(found[name].shape)} where config.json says "
+                f"{list(tensor.shape)}; give a whole model folder."
             )
         tensor.copy_(found[name])
     return model, has_head
@@ -69,7 +70,9 @@ def save_base(model: TermModel, folder: str | Path, tokenizer: str | Path, half:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     dtype = torch.float16 if half else torch.float32
-    tensors = {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
+    tensors = {
+        name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()
+    }
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(model.shape.to_config(), indent=1) + "\n", "utf-8")
     if Path(tokenizer).resolve() != (folder / "tokenizer.json").resolve():
@@ -80,8 +83,8 @@ def from_onnx(path: str | Path, config: str | Path) -> TermModel:
     """Rebuild BERT weights from an ONNX export of BertModel (fp32, as optimum and transformers.js write it).
 
     Exports keep the names of biases, norms and embeddings but not of matrix weights: each matrix is found by
-    following the graph from its named bias back to the MatMul that feeds the same Add. `config` is the model's
-    config.json. The masked-language head is random afterwards.
+    following the graph from its named bias back to the MatMul that feeds the same Add. `config` is the path
+    of the model's config.json. The masked-language head is random afterwards.
     """
     onnx = require("onnx", "train", "Reading an ONNX model")
     shape = Shape.from_config(json.loads(Path(config).read_text("utf-8")))
@@ -106,7 +109,9 @@ def from_onnx(path: str | Path, config: str | Path) -> TermModel:
                 maker = makers.get(other)
                 if maker is not None and maker.op_type == "MatMul" and maker.input[1] in named:
                     return values(maker.input[1]).T
-        raise ModelError(f"No matrix weight belongs to the bias '{bias}' in {path}; it is no plain fp32 BERT export.")
+        raise ModelError(
+            f"No matrix weight belongs to the bias '{bias}' in {path}; it is no plain fp32 BERT export."
+        )
 
     model = random_base(shape)
     for name, tensor in model.state_dict().items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ __all__ = ["State", "latest", "load_into", "save", "save_json"]
 
 @dataclass(slots=True)
 class State:
-    """Where a run stands: its stage, steps done in it, seconds spent in it, and the best dev score so far."""
+    """Where a run stands: stage, steps and seconds in it, best dev score, last figures of each stage."""
 
     stage: str = ""
     step: int = 0
@@ -26,6 +26,7 @@ class State:
     best: float = -1.0
     best_step: int = 0
     done: bool = False
+    stages: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def save_json(path: Path, values: Any) -> None:
@@ -35,7 +36,9 @@ def save_json(path: Path, values: Any) -> None:
     part.replace(path)
 
 
-def save(folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer | None, state: State, keep: int = 2) -> Path:
+def save(
+    folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer | None, state: State, keep: int = 2
+) -> Path:
     """Write folder/<stage>-<step> and remove all but the `keep` newest checkpoints."""
     from safetensors.torch import save_file
 
@@ -44,7 +47,9 @@ def save(folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer 
     part = folder / f".part-{target.name}"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
-    save_file({k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}, part / "model.safetensors")
+    save_file(
+        {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}, part / "model.safetensors"
+    )
     if optimizer is not None:
         save_file(_optimizer_tensors(model, optimizer), part / "optimizer.safetensors")
     save_json(part / "state.json", asdict(state))
@@ -77,7 +82,11 @@ def _optimizer_tensors(model: torch.nn.Module, optimizer: torch.optim.Optimizer)
 
 
 def _complete(folder: Path) -> list[Path]:
-    found = [path for path in folder.glob("*-*") if (path / "state.json").is_file() and not path.name.startswith(".")]
+    found = [
+        path
+        for path in folder.glob("*-*")
+        if (path / "state.json").is_file() and not path.name.startswith(".")
+    ]
     return sorted(found, key=lambda path: path.stat().st_mtime_ns)
 
 
@@ -92,7 +101,9 @@ def latest(folder: Path) -> tuple[Path, State] | None:
         values = json.loads((found[-1] / "state.json").read_text("utf-8"))
         return found[-1], State(**values)
     except (OSError, ValueError, TypeError) as error:
-        raise TrainingError(f"Checkpoint {found[-1]} cannot be read ({error}); remove it to resume earlier.") from error
+        raise TrainingError(
+            f"Checkpoint {found[-1]} cannot be read ({error}); remove it to resume earlier."
+        ) from error
 
 
 def load_into(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer | None) -> None:
@@ -102,7 +113,9 @@ def load_into(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimiz
     try:
         model.load_state_dict(load_file(path / "model.safetensors"))
     except (OSError, RuntimeError) as error:
-        raise TrainingError(f"Checkpoint {path} does not fit this model ({error}); remove it to start anew.") from error
+        raise TrainingError(
+            f"Checkpoint {path} does not fit this model ({error}); remove it to start anew."
+        ) from error
     if optimizer is None:
         return
     tensors = load_file(path / "optimizer.safetensors")

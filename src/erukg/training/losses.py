@@ -19,8 +19,8 @@ __all__ = [
 def contrastive_mask(references: torch.Tensor, documents: torch.Tensor) -> torch.Tensor:
     """True where reference i must not treat document column j as a negative.
 
-    `references` [B] and `documents` [B + n] are numbers; column i < B is the positive of reference i. Masked are
-    other copies of its own positive, and positives of the same reference drawn twice.
+    `references` [B] and `documents` [B + n] are numbers; column i < B is the positive of reference i. Masked
+    are other copies of its own positive, and positives of the same reference drawn twice.
     """
     batch = references.shape[0]
     same = documents[None, :] == documents[:batch, None]
@@ -50,7 +50,9 @@ def ramp(progress: float, share: float) -> float:
 
 def tag_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Cross-entropy of word classes; label -1 is left out."""
-    total = F.cross_entropy(logits.reshape(-1, logits.shape[-1]).float(), labels.reshape(-1), ignore_index=-1, reduction="sum")
+    total = F.cross_entropy(
+        logits.reshape(-1, logits.shape[-1]).float(), labels.reshape(-1), ignore_index=-1, reduction="sum"
+    )
     return total / (labels >= 0).sum().clamp(min=1)
 
 

@@ -93,7 +93,7 @@ class Outputs:
     mask: torch.Tensor
 
 
-class _Node(nn.Module):
+class _Node(nn.Module):  # type: ignore[misc]
     """A namespace: holds sub-modules under the names BERT gives them."""
 
     def __init__(self, /, **children: nn.Module) -> None:
@@ -120,14 +120,14 @@ def _bert_layer(
 
 @functools.cache
 def _compiled_layer() -> Callable[..., torch.Tensor]:
-    """The layer through `torch.compile`: one graph for each padded shape, plain code where compiling fails."""
+    """The layer through `torch.compile`: one graph a padded shape, plain code where compiling fails."""
     torch._dynamo.config.recompile_limit = 128
     torch._dynamo.config.suppress_errors = True
     compiled: Callable[..., torch.Tensor] = torch.compile(_bert_layer, dynamic=False)
     return compiled
 
 
-class TermModel(nn.Module):
+class TermModel(nn.Module):  # type: ignore[misc]
     """BERT with the masked-language head read as term weights, a tag head and a pooled vector."""
 
     def __init__(self, shape: Shape) -> None:
@@ -149,7 +149,11 @@ class TermModel(nn.Module):
         layers = nn.ModuleList(
             _Node(
                 attention=_Node(
-                    self=_Node(query=nn.Linear(width, width), key=nn.Linear(width, width), value=nn.Linear(width, width)),
+                    self=_Node(
+                        query=nn.Linear(width, width),
+                        key=nn.Linear(width, width),
+                        value=nn.Linear(width, width),
+                    ),
                     output=_Node(dense=nn.Linear(width, width), LayerNorm=norm()),
                 ),
                 intermediate=_Node(dense=nn.Linear(width, shape.intermediate_size)),
@@ -182,20 +186,22 @@ class TermModel(nn.Module):
         rows = []
         for layer in self.bert.encoder.layer:
             heads, out = layer.attention.get_submodule("self"), layer.attention.output
-            modules = (heads.query, heads.key, heads.value, out.dense, out.LayerNorm, layer.intermediate.dense)
-            modules += (layer.output.dense, layer.output.LayerNorm)
+            modules = [heads.query, heads.key, heads.value, out.dense, out.LayerNorm]
+            modules += [layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm]
             rows.append([tensor for module in modules for tensor in (module.weight, module.bias)])
         return rows
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor) -> Outputs:
-        """All hidden states of `ids` [batch, length]; `mask` is 1 on real tokens, which come first in a row."""
+        """All hidden states of `ids` [batch, length]; `mask` is true on tokens, which come first in a row."""
         return self.encode_embeddings(F.embedding(ids, self.word_embeddings), mask)
 
     def encode_embeddings(self, rows: torch.Tensor, mask: torch.Tensor) -> Outputs:
         """The same from rows of the word-embedding table."""
         node = self.bert.embeddings
         x = rows + node.position_embeddings.weight[: rows.shape[1]] + node.token_type_embeddings.weight[0]
-        x = F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
+        x = F.layer_norm(
+            x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps
+        )
         dropout = self.dropout if self.training else 0.0
         x = F.dropout(x, dropout)
         bias = (1.0 - mask[:, None, None, :].to(x.dtype)) * -30000.0
@@ -214,7 +220,9 @@ class TermModel(nn.Module):
         """Dense, GELU, LayerNorm of the masked-language head."""
         node = self.cls.predictions.transform
         x = F.gelu(F.linear(hidden, node.dense.weight, node.dense.bias))
-        return F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
+        return F.layer_norm(
+            x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps
+        )
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
         """Masked-language logits of transformed states."""

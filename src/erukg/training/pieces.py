@@ -67,7 +67,7 @@ class TextEncoder:
     """
 
     def __init__(self, tokenizer: Any, jobs: int | None = None) -> None:
-        self.jobs = jobs or os.cpu_count() or 1
+        self.jobs = jobs or _cores()
         self._tokenizer = tokenizer
         self._pool: Executor
         if self.jobs > 1 and "fork" in multiprocessing.get_all_start_methods():
@@ -92,6 +92,12 @@ class TextEncoder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._pool.shutdown(cancel_futures=True)
+
+
+def _cores() -> int:
+    """Cores this process may use; reading cannot keep more than a few dozen busy."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, 32)
 
 
 _worker_tokenizer: Any = None

@@ -7,12 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
-__all__ = ["max_pool_terms", "plain_max_pool_terms"]
+__all__ = ["max_pool_terms", "padding", "plain_max_pool_terms"]
 
 _FORWARD_ELEMENTS = 1 << 30  # logits alive at once on a GPU: 2 GB in bf16
 _FORWARD_ELEMENTS_CPU = 1 << 26
 _BACKWARD_ROWS = 1 << 21  # gathered rows alive at once in the sparse gradient
+
+
+def padding(vocabulary: int) -> int:
+    """How many columns to add to logits: GPUs multiply far faster when rows begin at aligned addresses."""
+    return -vocabulary % 64
 
 
 def plain_max_pool_terms(
@@ -25,7 +31,11 @@ def plain_max_pool_terms(
 
 
 def max_pool_terms(
-    states: torch.Tensor, mask: torch.Tensor, embeddings: torch.Tensor, bias: torch.Tensor, compiled: bool = False
+    states: torch.Tensor,
+    mask: torch.Tensor,
+    embeddings: torch.Tensor,
+    bias: torch.Tensor,
+    compiled: bool = False,
 ) -> torch.Tensor:
     """Term weights [batch, V] of Eq. 1 from transformed states [batch, length, H].
 
@@ -54,24 +64,25 @@ def _compiled_max() -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor
     return compiled
 
 
-class _MaxPool(torch.autograd.Function):
+class _MaxPool(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(
         ctx: Any, states: torch.Tensor, embeddings: torch.Tensor, bias: torch.Tensor, compiled: bool
     ) -> torch.Tensor:
         batch, length, _ = states.shape
-        table = embeddings.to(states.dtype).T
+        vocabulary = embeddings.shape[0]
+        table = F.pad(embeddings.to(states.dtype), (0, 0, 0, padding(vocabulary))).T
         budget = _FORWARD_ELEMENTS if states.is_cuda else _FORWARD_ELEMENTS_CPU
-        rounds = max(1, -(-batch * length * embeddings.shape[0] // budget))
+        rounds = max(1, -(-batch * length * vocabulary // budget))
         chunk = max(1, -(-batch // rounds))  # equal chunks: fewer shapes to compile for
         reduce = _compiled_max() if compiled else _max
-        best = torch.empty(batch, embeddings.shape[0], dtype=torch.float32, device=states.device)
-        where = torch.empty(batch, embeddings.shape[0], dtype=torch.int16, device=states.device)
+        best = torch.empty(batch, vocabulary, dtype=torch.float32, device=states.device)
+        where = torch.empty(batch, vocabulary, dtype=torch.int16, device=states.device)
         with torch.autocast(states.device.type, enabled=False):
             for start in range(0, batch, chunk):
                 value, index = reduce(torch.matmul(states[start : start + chunk], table))
-                best[start : start + chunk] = value
-                where[start : start + chunk] = index
+                best[start : start + chunk] = value[:, :vocabulary]
+                where[start : start + chunk] = index[:, :vocabulary]
         weights = torch.log1p(torch.relu_(best.add_(bias)))
         ctx.save_for_backward(states, embeddings, weights, where)
         return weights

@@ -13,15 +13,15 @@ from typing import Any
 
 from erukg.errors import SettingsError
 
-__all__ = ["PRESETS", "Stage", "TrainConfig", "preset"]
+__all__ = ["PRESETS", "Stage", "TrainConfig", "preset", "read_values"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """One stage of a run: how long, how fast, how much at once.
 
-    It ends after `steps`, or earlier after `max_seconds`; learning rate and regulariser follow whichever is further
-    along. Only a stage without `max_seconds` gives the same weights again after a resume.
+    It ends after `steps`, or earlier after `max_seconds`; learning rate and regulariser follow whichever is
+    further along. Only a stage without `max_seconds` gives the same weights again after a resume.
     """
 
     steps: int = 0
@@ -53,7 +53,9 @@ class TrainConfig:
     mixture: dict[str, float] = field(default_factory=lambda: {"title": 0.75, "citation": 0.2, "query": 0.05})
     leave_out: tuple[str, ...] = ()
     # Chance that a document keeps its title, by reference type; titles are hidden from what they refer to.
-    keep_title: dict[str, float] = field(default_factory=lambda: {"title": 0.0, "citation": 0.3, "query": 0.3})
+    keep_title: dict[str, float] = field(
+        default_factory=lambda: {"title": 0.0, "citation": 0.3, "query": 0.3}
+    )
     # Chance that a reference is cut to a few of its words, which makes it as short as a typed query.
     crop: float = 0.0
     document_length: int = 256
@@ -116,17 +118,6 @@ class TrainConfig:
         config._check()
         return config
 
-    @classmethod
-    def from_json(cls, path: str | Path) -> TrainConfig:
-        """Read a configuration file; `{"preset": "fast", …}` starts from a preset."""
-        try:
-            values = json.loads(Path(path).read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise SettingsError(f"Training configuration {path} cannot be read ({error}); give a JSON file.") from error
-        if not isinstance(values, dict):
-            raise SettingsError(f"Training configuration {path} must be a JSON object of settings.")
-        return cls.from_dict(values)
-
     def _check(self) -> None:
         for name in ("mlm", "splade", "tags"):
             stage: Stage = getattr(self, name)
@@ -149,7 +140,11 @@ def _build(cls: Any, values: dict[str, Any], prefix: str) -> Any:
     for key, value in values.items():
         if key not in hints:
             close = difflib.get_close_matches(key, hints, 1)
-            hint = f"; did you mean '{prefix}{close[0]}'?" if close else "; see the training guide for the names."
+            hint = (
+                f"; did you mean '{prefix}{close[0]}'?"
+                if close
+                else "; see the training guide for the names."
+            )
             raise SettingsError(f"Unknown training setting '{prefix}{key}'{hint}")
         clean[key] = _convert(f"{prefix}{key}", value, hints[key])
     return cls(**clean)
@@ -167,18 +162,22 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
             return {str(k): float(v) for k, v in value.items()}
         if origin is tuple and isinstance(value, list | tuple):
             return tuple(value)
-        if isinstance(kind, type) and isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        if (
+            isinstance(kind, type)
+            and isinstance(value, kind)
+            and not (kind is int and isinstance(value, bool))
+        ):
             return value
     raise SettingsError(f"Training setting '{name}' cannot be {value!r}; it takes {hint}.")
 
 
 def _tiny() -> TrainConfig:
     return TrainConfig(
-        mlm=Stage(steps=20, batch=16, learning_rate=2e-3, warmup_steps=2),
-        splade=Stage(steps=40, batch=16, learning_rate=2e-3, warmup_steps=4),
+        mlm=Stage(steps=40, batch=16, learning_rate=2e-3, warmup_steps=2),
+        splade=Stage(steps=60, batch=16, learning_rate=4e-3, warmup_steps=4),
         tags=Stage(steps=20, batch=16, learning_rate=2e-3),
-        lambda_reference=0.1,
-        lambda_document=0.1,
+        lambda_reference=0.03,
+        lambda_document=0.03,
         document_length=64,
         reference_length=16,
         length_step=16,
@@ -192,7 +191,7 @@ def _tiny() -> TrainConfig:
 
 
 PRESETS: dict[str, TrainConfig] = {
-    # The paper: Adam 2e-5, 20k warm-up, 100k steps, batch 32, λ_q 0.05, λ_d 0.03; whole documents but for titles.
+    # The paper: Adam 2e-5, 20k warm-up, 100k steps, batch 32, λ_q 0.05, λ_d 0.03.
     "paper": TrainConfig(
         mlm=Stage(steps=20_000, batch=64, learning_rate=1e-4, warmup_steps=1000),
         splade=Stage(steps=100_000, batch=32, learning_rate=2e-5, warmup_steps=20_000),
@@ -225,3 +224,30 @@ def preset(name: str) -> TrainConfig:
     if name not in PRESETS:
         raise SettingsError(f"There is no preset '{name}'; choose one of {', '.join(PRESETS)}.")
     return PRESETS[name]
+
+
+def read_values(path: str | Path | None, changes: list[str]) -> dict[str, Any]:
+    """Plain values of a configuration file (may name a preset), changed by settings like stage.key=value."""
+    values: Any = {}
+    if path is not None:
+        try:
+            values = json.loads(Path(path).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise SettingsError(
+                f"Training configuration {path} cannot be read ({error}); give a JSON file."
+            ) from error
+    if not isinstance(values, dict):
+        raise SettingsError(f"Training configuration {path} must be a JSON object of settings.")
+    for change in changes:
+        key, equals, text = change.partition("=")
+        *outer, last = key.split(".")
+        target = values
+        for name in outer:
+            target = target.setdefault(name, {})
+        if not equals or not last or not isinstance(target, dict):
+            raise SettingsError(f"'{change}' does not change a setting; write key=value.")
+        try:
+            target[last] = json.loads(text)
+        except ValueError:
+            target[last] = text
+    return values

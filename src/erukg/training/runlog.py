@@ -16,13 +16,12 @@ __all__ = ["RunLog"]
 
 
 class RunLog:
-    """Collects figures on the device and reads them once an interval, so that steps never wait for the log."""
+    """Collects figures on the device and reads them once an interval, so that no step waits for the log."""
 
     def __init__(self, folder: Path, append: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.file = (folder / "log.jsonl").open("a" if append else "w", encoding="utf-8")
         self.board = _board(folder)
-        self.stages: dict[str, dict[str, float]] = {}
         self.name = ""
         self._reset()
 
@@ -64,7 +63,9 @@ class RunLog:
         """Means since the last flush, printed and written."""
         names = list(self.sums)
         values = torch.stack([self.sums[name] for name in names]).tolist()
-        figures = {n: v / (1 if n == "skipped" else self.counts[n]) for n, v in zip(names, values, strict=True)}
+        figures = {
+            n: v / (1 if n == "skipped" else self.counts[n]) for n, v in zip(names, values, strict=True)
+        }
         now = time.perf_counter()
         speed = (step - self.since) / max(1e-9, now - self.clock)
         overall = (step - self.first) / max(1e-9, now - self.began)
@@ -73,17 +74,24 @@ class RunLog:
             left = min(left, max(0.0, stage.max_seconds * (1 - progress)))
         self.clock, self.since = now, step
         self._reset()
-        shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items() if name != "skipped" or value)
+        shown = "  ".join(
+            f"{name} {value:.4g}" for name, value in figures.items() if name != "skipped" or value
+        )
         texts = speed * self.batch * (2 if self.name == "splade" else 1)
         print(
-            f"{self.name} {step}/{stage.steps}  {shown}  lr {rate:.2g}  {speed:.1f} steps/s  {texts:.0f} docs/s  "
-            f"left {left:.0f} s",
+            f"{self.name} {step}/{stage.steps}  {shown}  lr {rate:.2g}  {speed:.1f} steps/s  "
+            f"{texts:.0f} docs/s  left {left:.0f} s",
             flush=True,
         )
-        record = {"stage": self.name, "step": step, "progress": progress, "lr": rate, "steps_per_second": speed}
+        record = {
+            "stage": self.name,
+            "step": step,
+            "progress": progress,
+            "lr": rate,
+            "steps_per_second": speed,
+        }
         self._write({**record, **figures})
         self._plot(f"{self.name}/", step, figures)
-        self.stages[self.name] = {"steps": step, "seconds": now - self.began, **figures}
         return figures
 
     def dev(self, step: int, scores: DevScores, tags: float | None) -> None:
@@ -97,7 +105,13 @@ class RunLog:
         )
         record: dict[str, Any] = {"dev": step, "tuned_mean": scores.best, "paper_mean": scores.paper_mean}
         self._write(
-            {**record, "tuned": scores.tuned, "paper": scores.paper, "terms": scores.terms, "tag_accuracy": tags}
+            {
+                **record,
+                "tuned": scores.tuned,
+                "paper": scores.paper,
+                "terms": scores.terms,
+                "tag_accuracy": tags,
+            }
         )
         figures = {"tuned": scores.best, "paper": scores.paper_mean, "terms": scores.terms}
         self._plot("dev/", step, figures | ({"tags": tags} if tags is not None else {}))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from erukg.training import losses
 from erukg.training.data import Group, MlmBatch, TagBatch, TripletBatch
 from erukg.training.model import Outputs, TermModel
+from erukg.training.pooling import padding
 from erukg.training.presets import TrainConfig
 
 __all__ = ["Losses", "Stepper", "to_tensors"]
@@ -43,7 +44,9 @@ def to_tensors(batch: Any, pin: bool) -> Any:
 class Stepper:
     """Losses of a batch under one configuration, model and optional teacher."""
 
-    def __init__(self, config: TrainConfig, model: TermModel, teacher: TermModel | None, device: torch.device) -> None:
+    def __init__(
+        self, config: TrainConfig, model: TermModel, teacher: TermModel | None, device: torch.device
+    ) -> None:
         self.config, self.model, self.teacher, self.device = config, model, teacher, device
         self.steps: dict[str, Callable[[Any, float, bool], Losses]] = {
             "mlm": self.mlm,
@@ -70,7 +73,11 @@ class Stepper:
                 hidden = self.encode(self.model, group).hidden[-1]
                 picked.append(hidden.flatten(0, 1)[self._to(position)])
                 labels.append(self._to(label))
-            logits = self.model.logits(self.model.transform(torch.cat(picked)))
+            states = self.model.transform(torch.cat(picked))
+            extra = padding(self.model.shape.vocab_size)
+            table = F.pad(self.model.word_embeddings, (0, 0, 0, extra))
+            # The added columns can never be the answer.
+            logits = F.linear(states, table, F.pad(self.model.cls.predictions.bias, (0, extra), value=-1e4))
         loss = F.cross_entropy(logits.float(), torch.cat(labels))
         return Losses(loss, {"mlm": loss})
 
@@ -154,7 +161,9 @@ class Stepper:
             ids[row, : len(kept) + 2] = [cls, *kept.tolist(), sep]
             mask[row, : len(kept) + 2] = True
         with self._reading():
-            outputs = self.model.encode(torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device))
+            outputs = self.model.encode(
+                torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device)
+            )
             weights = self.model.terms(outputs)
         counts: NDArray[np.int64] = (weights > 0).sum(1).cpu().numpy()
         array: NDArray[np.float32] = weights.float().cpu().numpy()

@@ -31,6 +31,7 @@ __all__ = ["FORMAT", "LONGEST", "TaggedSummary", "TaggedText", "prepare_tagged",
 
 FORMAT = "erukg-tagged"
 LONGEST = 510
+_LONGEST_LINE = 1 << 16
 _CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
 # Universal tags, for text that was tagged with them.
 _UNIVERSAL = {"NOUN": "NN", "PROPN": "NNP", "ADJ": "JJ", "NUM": "CD"}
@@ -195,14 +196,16 @@ def read_tagged(path: str | Path) -> Iterator[TaggedText]:
     tags: list[str] = []
     try:
         with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
+            number = 0
+            while line := file.readline(_LONGEST_LINE):
+                number += 1
                 if not line.strip():
                     if words:
                         yield words, tags
                     words, tags = [], []
                 elif not line.startswith("# "):
                     fields = line.rstrip("\r\n").split("\t")
-                    if len(fields) != 2 or not all(fields):
+                    if len(fields) != 2 or not all(fields) or len(line) == _LONGEST_LINE:
                         raise TrainingError(
                             f"Line {number} of {path} is not a word, a tab and a tag; correct it."
                         )

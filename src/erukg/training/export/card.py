@@ -9,7 +9,9 @@ from erukg.training.model import Shape
 __all__ = ["model_card"]
 
 
-def model_card(name: str, summary: dict[str, Any], shape: Shape, base: str = "", base_licence: str = "") -> str:
+def model_card(
+    name: str, summary: dict[str, Any], shape: Shape, base: str = "", base_licence: str = ""
+) -> str:
     """README.md of a model: what it is, its data, settings, development figures, limits and licence.
 
     `summary` is the run.json of the run; what it does not say is left out.
@@ -26,23 +28,26 @@ def model_card(name: str, summary: dict[str, Any], shape: Shape, base: str = "",
         "",
         f"# {name}",
         "",
-        "Term-importance model for keyphrase extraction and generation (ERU-KG): one pass over a text gives the weight of "
-        "every vocabulary term (SPLADE: max-pooled log(1 + relu)), the word class of each word (noun, adjective, number, "
-        "other) and a dense vector.",
+        "Term-importance model for keyphrase extraction and generation (ERU-KG): one pass over a text gives "
+        "the weight of every vocabulary term (SPLADE: max-pooled log(1 + relu)), the word class of each word "
+        "(noun, adjective, number, other) and a dense vector.",
         "",
-        f"- Architecture: BERT, {shape.layers} layers of {shape.hidden_size}, {shape.vocab_size:,} word pieces"
+        f"- Size: BERT, {shape.layers} layers of {shape.hidden_size}, {shape.vocab_size:,} word pieces"
         + (f", {summary['parameters'] / 1e6:.1f}M parameters." if "parameters" in summary else "."),
     ]
     if base or config.get("base"):
-        lines.append(f"- Base: {base or 'the folder ' + str(config['base'])}" + (f" ({base_licence})." if base_licence else "."))
+        lines.append(
+            f"- Base: {base or 'the folder ' + str(config['base'])}"
+            + (f" ({base_licence})." if base_licence else ".")
+        )
     lines += _data(summary) + _training(summary, config) + _figures(summary)
     lines += [
         "",
         "## Limits",
         "",
-        "English only, lower-cased. Trained on titles and abstracts of scientific text: other domains want training on "
-        "references of their own. Texts longer than 512 word pieces are read in windows. Term weights say what a text is "
-        "about to those who refer to it; they are not probabilities.",
+        "English only, lower-cased. It knows the domain of its training data: other domains want training on "
+        f"references of their own. Texts longer than {shape.max_positions} word pieces are read in windows. "
+        "Term weights say what a text is about to those who refer to it; they are not probabilities.",
         "",
         "## Licence",
         "",
@@ -81,15 +86,18 @@ def _training(summary: dict[str, Any], config: dict[str, Any]) -> list[str]:
         if stage in stages:
             chosen = config[stage]
             lines.append(
-                f"- {stage}: {stages[stage]['steps']:,.0f} steps of {chosen['batch']} in {stages[stage]['seconds']:.0f} s, "
-                f"AdamW {chosen['learning_rate']:g}, {chosen['warmup_steps']} warm-up steps, linear decay"
+                f"- {stage}: {stages[stage]['steps']:,.0f} steps of {chosen['batch']} in "
+                f"{stages[stage]['seconds']:.0f} s, AdamW "
+                f"{chosen['learning_rate']:g}, {chosen['warmup_steps']} warm-up steps, linear decay"
             )
     mixture = {k: v for k, v in config["mixture"].items() if k not in config["leave_out"]}
     lines += [
-        f"- λ_q {config['lambda_reference']:g}, λ_d {config['lambda_document']:g}, quadratic ramp over the first "
-        f"{100 * config['ramp']:.0f} %; dense weight {config['dense_weight']:g}, tag weight {config['tag_weight']:g}",
+        f"- λ_q {config['lambda_reference']:g}, λ_d {config['lambda_document']:g}, quadratic ramp over the "
+        f"first {100 * config['ramp']:.0f} %; dense weight {config['dense_weight']:g}, tag weight "
+        f"{config['tag_weight']:g}",
         "- mixture: " + ", ".join(f"{kind} {share:g}" for kind, share in mixture.items()),
-        f"- documents of at most {config['document_length']} word pieces, references of {config['reference_length']}; "
+        f"- documents of at most {config['document_length']} word pieces, references of "
+        f"{config['reference_length']}; "
         f"seed {config['seed']}; torch {summary.get('torch', '?')} on {summary.get('device', '?')}",
     ]
     return lines
@@ -103,8 +111,8 @@ def _figures(summary: dict[str, Any]) -> list[str]:
             "",
             "## Development figures",
             "",
-            f"Extraction on {dev['documents']:,} development documents, F@5 / F@10 in percent, {dev['terms']:.0f} non-zero "
-            "terms a document:",
+            f"Extraction on {dev['documents']:,} development documents, F@5 / F@10 in percent, "
+            f"{dev['terms']:.0f} non-zero terms a document:",
             "",
             "| set | paper's settings | tuned settings |",
             "|---|---|---|",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,15 @@ from erukg.errors import ModelError
 from erukg.training.base import load_base
 from erukg.training.export.card import model_card
 from erukg.training.export.int8 import quantise_onnx, quantise_rows
-from erukg.training.export.onnx import check_onnx, write_onnx
+from erukg.training.export.onnx import EXACT_NODES, check_onnx, write_onnx
 from erukg.training.export.publish import checksum, published
 from erukg.training.export.sparse_encoder import write_sparse_encoder
 from erukg.training.model import TAG_CLASSES, TermModel
 
-__all__ = ["export", "fingerprint", "write_model_folder"]
+__all__ = ["LAYOUTS", "export", "fingerprint", "write_model_folder"]
 
 WINDOW = 384
+LAYOUTS = ("int8", "fp32", "sparse-encoder")
 
 
 def fingerprint(model: TermModel) -> str:
@@ -42,8 +44,13 @@ def write_model_folder(
     card: str | None = None,
     window: int = WINDOW,
     overwrite: bool = False,
+    exclude: Sequence[str] = (),
+    seven_bits: bool = True,
 ) -> Path:
-    """Write the folder in precision fp32 or int8. The fp32 graph is checked against torch (≤ 1e-4) either way."""
+    """Write the folder in fp32 or int8; the fp32 graph is checked against torch (≤ 1e-4) either way.
+
+    `exclude` names more nodes of the graph (such as layer.5.outer) that int8 leaves exact.
+    """
     from safetensors.numpy import save_file
 
     if precision not in ("fp32", "int8"):
@@ -56,7 +63,7 @@ def write_model_folder(
         write_onnx(model, graph)
         check_onnx(model, graph)
         if precision == "int8":
-            quantise_onnx(graph, part / "encoder.int8.onnx")
+            quantise_onnx(graph, part / "encoder.int8.onnx", (*EXACT_NODES, *exclude), seven_bits)
             graph.unlink()
             head["embeddings"], head["scales"] = quantise_rows(table)
         else:
@@ -93,7 +100,9 @@ def _plain_tokenizer(source: Path, target: Path) -> None:
     try:
         values = json.loads(source.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ModelError(f"The tokenizer {source} cannot be read ({error}); give a tokenizer.json.") from error
+        raise ModelError(
+            f"The tokenizer {source} cannot be read ({error}); give a tokenizer.json."
+        ) from error
     values["truncation"] = values["padding"] = None
     target.write_text(json.dumps(values, ensure_ascii=False, separators=(",", ":")), "utf-8")
 
@@ -102,12 +111,14 @@ def export(
     source: str | Path,
     target: str | Path,
     name: str,
-    layouts: tuple[str, ...] = ("int8", "fp32", "sparse-encoder"),
+    layouts: tuple[str, ...] = LAYOUTS,
     tokenizer: str | Path | None = None,
     base: str = "",
     base_licence: str = "",
     half: bool = False,
     overwrite: bool = False,
+    exclude: Sequence[str] = (),
+    seven_bits: bool = True,
 ) -> dict[str, Path]:
     """Export a trained model (the folder a run ends with, or its parts) to target/<layout> for each layout.
 
@@ -123,7 +134,7 @@ def export(
     run = source / "run.json"
     summary = json.loads(run.read_text("utf-8")) if run.is_file() else {}
     card = model_card(name, summary, model.shape, base, base_licence)
-    unknown = [layout for layout in layouts if layout not in ("int8", "fp32", "sparse-encoder")]
+    unknown = [layout for layout in layouts if layout not in LAYOUTS]
     if unknown or not layouts:
         raise ModelError(f"There is no layout '{', '.join(unknown)}'; use int8, fp32 or sparse-encoder.")
     written = {}
@@ -132,5 +143,7 @@ def export(
         if layout == "sparse-encoder":
             written[layout] = write_sparse_encoder(model, tokens, folder, half, card, overwrite)
         else:
-            written[layout] = write_model_folder(model, tokens, folder, name, layout, card, overwrite=overwrite)
+            written[layout] = write_model_folder(
+                model, tokens, folder, name, layout, card, WINDOW, overwrite, exclude, seven_bits
+            )
     return written

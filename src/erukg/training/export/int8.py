@@ -15,11 +15,13 @@ from erukg.training.export.onnx import EXACT_NODES
 __all__ = ["quantise_onnx", "quantise_rows"]
 
 
-def quantise_onnx(source: str | Path, target: str | Path, exclude: Sequence[str] = EXACT_NODES) -> None:
+def quantise_onnx(
+    source: str | Path, target: str | Path, exclude: Sequence[str] = EXACT_NODES, seven_bits: bool = True
+) -> None:
     """Quantise the weights of every MatMul but `exclude` to int8, activations while running.
 
-    One scale a column: a single scale a matrix loses several times more. Weights use 7 of the 8 bits, so that CPUs
-    without VNNI, whose 16-bit sums would overflow, give the same result as those with it.
+    One scale a column: a single scale a matrix loses several times more. With `seven_bits` weights use 7 of
+    the 8 bits: CPUs without VNNI add products in 16 bits, which larger weights would overflow.
     """
     onnx = require("onnx", "train", "Exporting to ONNX")
     quantization = require("onnxruntime.quantization", "train", "Quantising a model")
@@ -34,7 +36,7 @@ def quantise_onnx(source: str | Path, target: str | Path, exclude: Sequence[str]
             str(target),
             op_types_to_quantize=["MatMul"],
             per_channel=True,
-            reduce_range=True,
+            reduce_range=seven_bits,
             weight_type=quantization.QuantType.QInt8,
             nodes_to_exclude=list(exclude),
         )

@@ -96,22 +96,30 @@ def _encoder(g: _Builder, model: TermModel) -> None:
     table = node.position_embeddings.weight + node.token_type_embeddings.weight[0]
     length = g.op("Slice", [g.op("Shape", ["mask"], "shape"), g.axes(1), g.axes(2)], "shape.length")
     places = g.op(
-        "Slice", [g.constant("positions.table", table.numpy()), g.constant("zero", np.array([0])), length], "positions"
+        "Slice",
+        [g.constant("positions.table", table.numpy()), g.constant("zero", np.array([0])), length],
+        "positions",
     )
     x = g.norm(g.op("Add", ["embeddings", places], "embedded"), node.LayerNorm, "embeddings.norm")
     real = g.op("Cast", ["mask"], "mask.float", to=1)
-    blocked = g.op("Mul", [g.op("Sub", [g.number(1.0), real], "mask.blocked"), g.number(-30000.0)], "mask.scaled")
+    blocked = g.op(
+        "Mul", [g.op("Sub", [g.number(1.0), real], "mask.blocked"), g.number(-30000.0)], "mask.scaled"
+    )
     bias = g.op("Unsqueeze", [blocked, g.axes(1, 2)], "mask.bias")
     hidden = [x]
     for number, weights in enumerate(model._layer_weights()):
         x = _layer(g, x, bias, model, weights, f"layer.{number}")
         hidden.append(x)
     transform = model.cls.predictions.transform
-    states = g.gelu(g.linear(x, transform.dense.weight, transform.dense.bias, "transform.dense"), "transform.gelu")
+    states = g.gelu(
+        g.linear(x, transform.dense.weight, transform.dense.bias, "transform.dense"), "transform.gelu"
+    )
     g.norm(states, transform.LayerNorm, "states")
     _tags(g, model, hidden)
-    weights = g.op("Unsqueeze", [real, g.axes(2)], "mask.weights")
-    total = g.op("ReduceSum", [g.op("Mul", [x, weights], "vector.masked"), g.axes(1)], "vector.sum", keepdims=0)
+    counted = g.op("Unsqueeze", [real, g.axes(2)], "mask.weights")
+    total = g.op(
+        "ReduceSum", [g.op("Mul", [x, counted], "vector.masked"), g.axes(1)], "vector.sum", keepdims=0
+    )
     count = g.op("ReduceSum", [real, g.axes(1)], "vector.count", keepdims=1)
     mean = g.op("Div", [total, g.op("Max", [count, g.number(1.0)], "vector.atleast")], "vector.mean")
     size = g.op("ReduceL2", [mean], "vector.size", axes=[1], keepdims=1)
@@ -149,7 +157,10 @@ class _Norm:
 
 def _tags(g: _Builder, model: TermModel, hidden: list[str]) -> None:
     mix = torch.softmax(model.tag.mix, 0).tolist()
-    parts = [g.op("Mul", [name, g.number(share)], f"tag.part{i}") for i, (name, share) in enumerate(zip(hidden, mix, strict=True))]
+    parts = [
+        g.op("Mul", [name, g.number(share)], f"tag.part{i}")
+        for i, (name, share) in enumerate(zip(hidden, mix, strict=True))
+    ]
     mixed = g.op("Sum", parts, "tag.mixed")
     inner = g.gelu(g.linear(mixed, model.tag.dense.weight, model.tag.dense.bias, "tag.dense"), "tag.gelu")
     product = g.op("MatMul", [inner, g.constant("tag.out.weight", model.tag.out.weight.T.numpy())], "tag.out")

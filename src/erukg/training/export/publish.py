@@ -16,7 +16,7 @@ __all__ = ["checksum", "published"]
 
 @contextmanager
 def published(target: str | Path, overwrite: bool = False) -> Iterator[Path]:
-    """A folder to write into that takes the name `target` when the block ends well, and vanishes otherwise."""
+    """A folder to write into that is renamed `target` when the block ends well, and vanishes otherwise."""
     target = Path(target)
     if target.exists() and not overwrite:
         raise ModelError(f"{target} exists already; give another folder or allow overwriting it.")

@@ -1,7 +1,7 @@
 """The same weights as a `sentence_transformers.SparseEncoder` folder.
 
-The layout is written by hand: MLMTransformer and SpladePooling under the names every version since 5.0 loads, where
-the library itself would write what only its own version reads.
+The layout is written by hand: MLMTransformer and SpladePooling under the names every version since 5.0 loads,
+where the library itself would write what only its own version reads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def write_sparse_encoder(
 ) -> Path:
     """Write `model` so that `SparseEncoder(str(target))` loads it and gives the same term weights (Eq. 1).
 
-    The tag head and the dense vector have no place in that layout and stay behind. With `half` the weights take
+    The tag head and the dense vector have no place in that layout and stay behind. With `half` weights take
     half the room; load them with model_kwargs={"dtype": "float32"} to compute in full precision.
     """
     from safetensors.torch import save_file

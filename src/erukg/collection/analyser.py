@@ -1,0 +1,77 @@
+"""The real analyser: a model's term weights and its best noun phrases for every document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, best_phrases
+from erukg.document import Document
+from erukg.encoder import Encoding, Pieces
+from erukg.neighbours import Terms
+from erukg.phrases import noun_phrases
+
+__all__ = ["ModelAnalyser", "WholeEncoder"]
+
+
+class WholeEncoder(Protocol):
+    """What is needed of a model; `erukg.encoder.Encoder` is the real one."""
+
+    fingerprint: str
+    vocab_size: int
+
+    def pieces(self, words: Sequence[str]) -> Pieces: ...
+    def phrase_terms(self, phrases: Sequence[str]) -> Terms: ...
+    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding: ...
+
+
+class ModelAnalyser:
+    """`Analyser` over an encoder: w^x of the whole vocabulary (Eq. 1), C_x from its tags, the top phrases by
+    f (Eq. 3).
+    """
+
+    def __init__(
+        self,
+        encoder: WholeEncoder,
+        *,
+        threads: int = 1,
+        phrases: int = TOP_PHRASES,
+        max_words: int = 5,
+        length_penalty: float = -0.25,
+    ) -> None:
+        self._encoder = encoder
+        self._phrases = phrases
+        self._max_words = max_words
+        self._length_penalty = length_penalty
+        self._every_term = np.arange(encoder.vocab_size, dtype=np.int32)
+        self._pool = ThreadPoolExecutor(threads, "erukg-encode") if threads > 1 else None
+
+    @property
+    def fingerprint(self) -> str:
+        return self._encoder.fingerprint
+
+    @property
+    def vocab_size(self) -> int:
+        return self._encoder.vocab_size
+
+    def __call__(self, texts: Sequence[str]) -> list[EncodedDocument]:
+        return list((self._pool.map if self._pool else map)(self._encode, texts))
+
+    def _encode(self, text: str) -> EncodedDocument:
+        document = Document.parse(text)
+        encoding = self._encoder.encode(self._encoder.pieces(document.words), self._every_term)
+        candidates = noun_phrases(document, encoding.tags, self._max_words)
+        phrases = best_phrases(
+            candidates.folds,
+            candidates.forms,
+            self._encoder.phrase_terms(candidates.forms),
+            encoding.weights,
+            length_penalty=self._length_penalty,
+            keep=self._phrases,
+        )
+        terms = np.flatnonzero(encoding.weights > 0)
+        return EncodedDocument(terms, encoding.weights[terms], phrases)

@@ -1,0 +1,147 @@
+"""Is the collection what was written, byte for byte, and does it hold together?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.collection.arrays import FileEntry, checksum
+from erukg.collection.commit import Commit, derive
+from erukg.collection.manifest import Manifest, read_manifest
+from erukg.collection.postings import count_live
+from erukg.collection.ragged import bounds
+from erukg.collection.reader import open_parts
+from erukg.collection.segment import Segment
+from erukg.errors import CollectionError
+
+__all__ = ["Info", "info", "verify"]
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What a collection holds, as its manifest and headers say."""
+
+    folder: str
+    commit: int
+    documents: int
+    removed: int
+    terms_a_document: float
+    phrases: int
+    segments: int
+    bytes: int
+    fingerprint: str
+    analysis: str
+    frozen: bool
+    complete: bool
+
+
+def info(folder: str | Path) -> Info:
+    """Open a collection and say what it holds."""
+    folder = Path(folder)
+    manifest, segments, commit = open_parts(folder)
+    stored = sum(len(segment) for segment in segments)
+    return Info(
+        folder=str(folder),
+        commit=manifest.number,
+        documents=manifest.documents,
+        removed=stored - manifest.documents,
+        terms_a_document=manifest.length / max(manifest.documents, 1),
+        phrases=len(commit.phrases),
+        segments=len(segments),
+        bytes=sum(entry.bytes for entry in manifest.files),
+        fingerprint=manifest.fingerprint,
+        analysis=manifest.analysis,
+        frozen=manifest.frozen,
+        complete=manifest.journal is None,
+    )
+
+
+def verify(folder: str | Path, on_file: Progress | None = None) -> list[str]:
+    """Every fault found, a sentence each; none means that all files are as written and fit together.
+
+    All checksums are computed, then every index is checked and everything derived is derived again. An
+    unreadable manifest is an error, as there is nothing to check against.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    faults = [fault for entry in manifest.files for fault in _file_faults(folder, entry, on_file)]
+    if faults:
+        return faults
+    try:
+        manifest, segments, commit = open_parts(folder)
+        return list(_structure_faults(manifest, segments, commit))
+    except CollectionError as error:
+        return [str(error)]
+
+
+def _file_faults(folder: Path, entry: FileEntry, on_file: Progress | None) -> Iterator[str]:
+    path = folder / entry.name
+    if on_file is not None:
+        on_file(entry.name)
+    try:
+        size = path.stat().st_size
+        if size != entry.bytes:
+            yield f"{path} has {size} bytes instead of {entry.bytes}."
+        elif checksum(path) != entry.crc32:
+            yield f"{path} has another checksum than when it was written."
+    except FileNotFoundError:
+        yield f"{path} is missing."
+    except OSError as error:
+        yield f"{path} cannot be read: {error.strerror}."
+
+
+def _structure_faults(manifest: Manifest, segments: tuple[Segment, ...], commit: Commit) -> Iterator[str]:
+    for segment, state, entry in zip(segments, commit.states, manifest.segments, strict=True):
+        try:
+            _check_segment(segment)
+        except ValueError as error:
+            yield f"{segment.path} does not hold together: {error}."
+            return
+        live = state.dead == 0 if len(state.dead) else np.ones(len(segment), bool)
+        if int(live.sum()) != entry.live or int(segment.lengths[live].sum(dtype=np.int64)) != entry.length:
+            yield f"{segment.path} holds another number of documents or terms than the manifest says."
+    again = derive(segments, [state.dead for state in commit.states], manifest.glossary_documents)
+    if not _same(commit, again):
+        yield f"The glossary or the document frequencies in {manifest.commit.name} do not fit the documents."
+
+
+def _check_segment(segment: Segment) -> None:
+    forms = segment.forms
+    for offsets, values, what in (
+        (segment.postings_offsets, segment.postings, "posting lists"),
+        (segment.ids_offsets, segment.ids, "ids"),
+        (segment.weights_offsets, segment.weights, "term weights"),
+        (segment.phrases_offsets, segment.phrases, "phrases"),
+        (forms.text_offsets, forms.text, "written forms"),
+        (forms.terms_offsets, forms.terms, "word pieces"),
+    ):
+        try:
+            bounds(offsets, np.arange(len(offsets) - 1), len(values))
+        except ValueError as error:
+            raise ValueError(f"its {what}: {error}") from error
+        if offsets[0] != 0 or offsets[-1] != len(values):
+            raise ValueError(f"its {what} do not fill their array")
+    for sorted_array, what in ((segment.vocabulary, "terms"), (forms.folds, "phrases")):
+        if np.any(sorted_array[1:] < sorted_array[:-1]):
+            raise ValueError(f"its {what} are out of order")
+    counted = count_live(segment.postings, segment.postings_offsets, np.zeros(len(segment), np.uint8))
+    if not np.array_equal(counted, segment.frequencies):
+        raise ValueError("its document frequencies are not those of its posting lists")
+
+
+def _same(a: Commit, b: Commit) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(_arrays(a), _arrays(b), strict=True))
+
+
+def _arrays(commit: Commit) -> Iterator[NDArray[Any]]:
+    p = commit.phrases
+    yield from (p.folds, p.text, p.text_offsets, p.terms, p.terms_offsets, commit.counts)
+    for state in commit.states:
+        yield from (state.frequencies, state.glossary)

@@ -1,0 +1,50 @@
+"""From ids to documents, for writers: readers never look an id up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.collection.arrays import damaged
+from erukg.collection.ragged import hash_strings
+from erukg.collection.segment import Segment
+from erukg.folding import hash_phrases
+
+__all__ = ["Ids"]
+
+
+class Ids:
+    """Which document has which id: sorted hashes of all live ids, checked against the ids themselves.
+
+    `pending` are ids on their way into the collection.
+    """
+
+    def __init__(self, segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]]) -> None:
+        self._segments = segments
+        self.pending: set[str] = set()
+        hashes, places = [np.empty(0, np.uint64)], [np.empty((0, 2), np.int64)]
+        for i, (segment, gone) in enumerate(zip(segments, dead, strict=True)):
+            rows = np.flatnonzero(gone == 0) if len(gone) else np.arange(len(segment))
+            try:
+                hashes.append(hash_strings(segment.ids, segment.ids_offsets)[rows])
+            except ValueError as error:
+                raise damaged(segment.path, "the ids of its documents cannot be read") from error
+            places.append(np.stack([np.full(len(rows), i), rows], axis=1))
+        every, where = np.concatenate(hashes), np.concatenate(places)
+        order = np.argsort(every, kind="stable")
+        self._hashes, self._places = every[order], where[order]
+
+    def find(self, ids: Sequence[str]) -> list[tuple[int, int] | None]:
+        """Segment and row of each id, or None."""
+        wanted = hash_phrases(list(ids))
+        first = np.searchsorted(self._hashes, wanted, "left").tolist()
+        last = np.searchsorted(self._hashes, wanted, "right").tolist()
+        return [self._match(id, a, b) for id, a, b in zip(ids, first, last, strict=True)]
+
+    def _match(self, id: str, first: int, last: int) -> tuple[int, int] | None:
+        for segment, row in self._places[first:last].tolist():
+            if self._segments[segment].document_ids(np.array([row])) == [id]:
+                return segment, row
+        return None

@@ -1,0 +1,50 @@
+"""A small, read-only copy of a collection, fit to be shipped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from erukg.collection.commit import derive, write_commit
+from erukg.collection.disk import on_disk
+from erukg.collection.lock import WriterLock
+from erukg.collection.manifest import MANIFEST, write_manifest
+from erukg.collection.merging import merge_segments
+from erukg.collection.reader import open_parts
+from erukg.collection.segment import Segment
+from erukg.errors import CollectionError, InputError
+
+__all__ = ["slim"]
+
+
+def slim(source: str | Path, out: str | Path) -> None:
+    """Write to the folder `out` what searching `source` needs, and not what growing needs.
+
+    Phrases outside the glossary, most of all that a collection knows, are left out. The copy gives the same
+    results, but nothing can be added to it or removed from it: the counts of the phrases left out are gone.
+    """
+    source, out = Path(source), Path(out)
+    manifest, segments, commit = open_parts(source)
+    if not manifest.documents:
+        raise InputError(f"{source} holds no documents, so there is nothing to copy.")
+    with on_disk(out):
+        out.mkdir(parents=True, exist_ok=True)
+        with WriterLock(out):
+            if (out / MANIFEST).exists():
+                raise CollectionError(f"{out} already holds a collection; choose another folder.")
+            entry = merge_segments(out / "segment-00000001.bin", segments, commit.states, glossary=commit)
+            merged = [Segment.open(out, entry)]
+            # Dead documents are gone, so the glossary derived from the copy is the same, form for form.
+            file = write_commit(
+                out / "commit-00000002.bin",
+                derive(merged, [np.empty(0, np.uint8)], manifest.glossary_documents),
+            )
+            write_manifest(
+                out,
+                replace(
+                    manifest, number=1, segments=(entry,), commit=file, journal=None, next_file=2, frozen=True
+                ),
+            )
+        (out / "lock").unlink(missing_ok=True)

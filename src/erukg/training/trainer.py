@@ -1,0 +1,367 @@
+"""One training run: its stages, checkpoints, development scores and final model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from erukg.errors import SettingsError, TrainingError
+from erukg.training import checkpoint
+from erukg.training.base import load_base, save_base
+from erukg.training.checkpoint import State
+from erukg.training.data import Batches, Prepared, prefetch
+from erukg.training.devscore import DevScores, load_dev, score_documents
+from erukg.training.parts import read_weights
+from erukg.training.presets import Stage, TrainConfig
+from erukg.training.runlog import RunLog
+from erukg.training.steps import Stepper, to_tensors
+
+__all__ = ["Trainer"]
+
+STAGES = ("mlm", "splade", "tags")
+_MAX_SKIPPED = 20
+
+
+class Trainer:
+    """One run: data, model and log of a configuration."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        for name in ("data", "base", "output"):
+            if not getattr(config, name):
+                raise SettingsError(f"Training needs '{name}'; set it in the configuration.")
+        self.config = config
+        self.output = Path(config.output)
+        self.checkpoints = self.output / "checkpoints"
+        self.device = torch.device(
+            ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
+        )
+        self.data = Prepared(config.data)
+        self.model, self.has_head = load_base(config.base, config.seed)
+        if self.model.shape.vocab_size != self.data.vocab_size:
+            raise TrainingError(
+                f"The base has {self.model.shape.vocab_size} word pieces but {config.data} was prepared with "
+                f"{self.data.vocab_size}; prepare it with the base's tokenizer."
+            )
+        if config.start_from:
+            self._start_from(Path(config.start_from))
+        self.model.dropout = config.dropout
+        self.model.to(self.device)
+        self.model.compiled = config.compile and self.device.type == "cuda"
+        teacher = None
+        if config.teacher and (config.distill_scores or config.distill_terms):
+            teacher = load_base(config.teacher)[0].to(self.device).eval().requires_grad_(False)
+            teacher.compiled = self.model.compiled
+        self.stepper = Stepper(config, self.model, teacher, self.device)
+        self.batches = Batches(
+            self.data,
+            config.seed,
+            config.mixture,
+            config.leave_out,
+            config.keep_title,
+            min(config.document_length, self.model.shape.max_positions),
+            config.reference_length,
+            config.length_step,
+            config.groups,
+            config.mlm_mask,
+            config.crop,
+        )
+        self.dev = load_dev(self.data.folder / "dev", config.dev_docs, self.data.vocab_size)
+        self.state = State()
+        self.last_dev: DevScores | None = None
+        self.last_terms: float | None = None
+        self.finished = False
+        self._dev_step = -1
+
+    def _start_from(self, folder: Path) -> None:
+        source = folder if list(folder.glob("model*.safetensors")) else folder / "warmup"
+        found = {name: tensor.float() for name, tensor in read_weights(source).items()}
+        missing = [
+            name for name in self.model.state_dict() if name not in found and not name.startswith("tag.")
+        ]
+        if missing:
+            raise TrainingError(f"{source} has no tensor '{missing[0]}'; start from a finished warm-up.")
+        try:
+            self.model.load_state_dict(found, strict=False)
+        except RuntimeError as error:
+            raise TrainingError(
+                f"Weights in {source} do not fit the base ({error}); start from its own."
+            ) from error
+
+    # -- the whole run ---------------------------------------------------------------------------------------
+
+    def run(self, resume: bool) -> Path:
+        config = self.config
+        self.output.mkdir(parents=True, exist_ok=True)
+        found = checkpoint.latest(self.checkpoints) if resume else None
+        self._check_same(found is not None)
+        if found is None:
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
+            shutil.rmtree(self.output / "best", ignore_errors=True)
+        checkpoint.save_json(self.output / "config.json", config.to_dict())
+        if self.device.type == "cuda":
+            torch.set_float32_matmul_precision("high")
+        with RunLog(self.output, append=found is not None) as log:
+            self.log = log
+            log.say(
+                f"{config.name}: {len(self.data.triplets):,} triplets, "
+                f"{len(self.data.offsets) - 1:,} documents, "
+                f"{sum(map(len, self.dev.values())):,} development documents, on {self.device}"
+            )
+            for name in STAGES:
+                stage: Stage = getattr(config, name)
+                if not stage.steps or (name == "tags" and not self.batches.has_tags):
+                    continue
+                if found is not None and STAGES.index(name) < STAGES.index(found[1].stage):
+                    continue
+                self._stage(name, stage, found if found is not None and found[1].stage == name else None)
+                if name == "mlm":
+                    save_base(self.model, self.output / "warmup", self.data.tokenizer)
+                elif name == "splade":
+                    self._take_best()
+            return self._finish()
+
+    def _check_same(self, resuming: bool) -> None:
+        path = self.output / "config.json"
+        if not resuming or not path.is_file():
+            return
+        free = ("output", "data", "base", "device", "name", "log_every", "start_from", "compile")
+        old, new = json.loads(path.read_text("utf-8")), json.loads(json.dumps(self.config.to_dict()))
+        changed = [key for key in new if key not in free and old.get(key) != new[key]]
+        if changed:
+            raise TrainingError(
+                f"The run in {self.output} was started with another '{changed[0]}'; use a new output folder, "
+                "or start over without resuming."
+            )
+
+    def _parameters(self, name: str) -> list[torch.nn.Parameter]:
+        chosen = []
+        for key, parameter in self.model.named_parameters():
+            used = (
+                key.startswith("tag.") if name == "tags" else not (name == "mlm" and key.startswith("tag."))
+            )
+            parameter.requires_grad_(used)
+            if used:
+                chosen.append(parameter)
+        return chosen
+
+    def _optimizer(self, name: str, stage: Stage) -> torch.optim.Optimizer:
+        parameters = self._parameters(name)
+        groups = [
+            {"params": [p for p in parameters if p.dim() > 1], "weight_decay": self.config.weight_decay},
+            {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+        ]
+        return torch.optim.AdamW(
+            groups, lr=stage.learning_rate, betas=self.config.betas, eps=1e-8, fused=True
+        )
+
+    def _build(self, name: str, stage: Stage, step: int) -> Any:
+        config = self.config
+        if name == "mlm":
+            batch: Any = self.batches.mlm(step, stage.batch)
+        elif name == "splade":
+            batch = self.batches.triplets(step, stage.batch, config.tag_batch if config.tag_weight else 0)
+        else:
+            batch = self.batches.tags(step, stage.batch)
+        return to_tensors(batch, self.device.type == "cuda")
+
+    def _stage(self, name: str, stage: Stage, found: tuple[Path, State] | None) -> None:
+        config, log = self.config, self.log
+        optimizer = self._optimizer(name, stage)
+        start = 0
+        self.state = state = State(stage=name, stages=self.state.stages)
+        if found is not None:
+            checkpoint.load_into(found[0], self.model, None if found[1].done else optimizer)
+            self.state = state = found[1]
+            self.last_terms = state.stages.get("splade", {}).get("terms_d")
+            start = state.step
+            if not (self.output / "best" / "dev.json").is_file():
+                state.best = -1.0  # the kill fell between removing the old best and naming the new one
+            log.say(f"{name}: resuming after step {start}")
+            if state.done:
+                return
+        if stage.max_seconds is not None:
+            log.say(
+                f"{name}: ends after {stage.max_seconds:g} s or {stage.steps} steps; not exactly repeatable"
+            )
+        self.model.train()
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        began = time.perf_counter() - state.elapsed
+        log.begin(name, start, stage)
+        last_save = time.perf_counter()
+        progress = 0.0
+        batches = prefetch(lambda k: self._build(name, stage, k), start, stage.steps)
+        try:
+            for step, batch in enumerate(batches, start):
+                state.elapsed = time.perf_counter() - began
+                progress = step / stage.steps
+                if stage.max_seconds is not None:
+                    progress = max(progress, state.elapsed / stage.max_seconds)
+                    if progress >= 1:
+                        break
+                rate = _rate(stage, step, progress)
+                for group in optimizer.param_groups:
+                    group["lr"] = rate
+                if config.dropout:
+                    torch.manual_seed(hash((config.seed, STAGES.index(name), step)) & 0x7FFFFFFF)
+                detail = (step + 1) % config.log_every == 0 or step + 1 == stage.steps
+                try:
+                    self._step(name, batch, progress, detail, optimizer, parameters)
+                except Exception as error:
+                    if not self.model.compiled or step > start:
+                        raise
+                    log.say(f"warning: compiling failed ({str(error).splitlines()[0]}); going on without it")
+                    self._uncompile()
+                    self._step(name, batch, progress, detail, optimizer, parameters)
+                state.step = step + 1
+                if detail:
+                    figures = log.flush(state.step, stage, progress, rate)
+                    seconds = time.perf_counter() - began
+                    state.stages[name] = {"steps": state.step, "seconds": seconds, **figures}
+                    self._watch(name, figures, progress)
+                if name == "splade" and self.dev and config.dev_every and state.step % config.dev_every == 0:
+                    self._evaluate()
+                due = config.checkpoint_every and state.step % config.checkpoint_every == 0
+                if config.checkpoint_seconds is not None:
+                    due = due or time.perf_counter() - last_save > config.checkpoint_seconds
+                if due and state.step < stage.steps:
+                    checkpoint.save(self.checkpoints, self.model, optimizer, state)
+                    last_save = time.perf_counter()
+        finally:
+            batches.close()  # type: ignore[attr-defined]
+        if name == "splade" and self.dev and not (self.last_dev is not None and state.step == self._dev_step):
+            self._evaluate()
+        state.done = True
+        checkpoint.save(self.checkpoints, self.model, None, state)
+
+    def _step(
+        self,
+        name: str,
+        batch: Any,
+        progress: float,
+        detail: bool,
+        optimizer: torch.optim.Optimizer,
+        parameters: list[torch.nn.Parameter],
+    ) -> None:
+        optimizer.zero_grad(set_to_none=True)
+        losses = self.stepper.steps[name](batch, progress, detail)
+        losses.total.backward()
+        grads = [p.grad for p in parameters if p.grad is not None]
+        norm = torch.nn.utils.get_total_norm(grads, foreach=True)
+        torch._foreach_mul_(grads, torch.clamp(self.config.clip / (norm + 1e-6), max=1.0))
+        # The fused kernel leaves weights alone where this is 1, without asking the GPU for the answer.
+        bad = (~torch.isfinite(norm)).float()
+        optimizer.found_inf = bad
+        optimizer.grad_scale = None
+        optimizer.step()
+        self.log.add(losses.total.detach(), losses.parts, norm, bad)
+
+    def _uncompile(self) -> None:
+        self.model.compiled = False
+        if self.stepper.teacher is not None:
+            self.stepper.teacher.compiled = False
+
+    def _watch(self, name: str, figures: dict[str, float], progress: float) -> None:
+        if figures.get("skipped", 0) > _MAX_SKIPPED:
+            raise TrainingError(
+                f"{figures['skipped']:.0f} of the last steps gave no finite gradient in stage '{name}'; "
+                "lower its learning rate."
+            )
+        if name == "splade" and "terms_d" in figures:
+            self.last_terms = figures["terms_d"]
+            problem = self._problem(self.last_terms) if progress > self.config.ramp else None
+            if problem:
+                self.log.say(f"warning: {problem}")
+
+    def _problem(self, terms: float) -> str | None:
+        if terms > self.config.max_terms_share * self.data.vocab_size:
+            return (
+                f"documents have {terms:.0f} of {self.data.vocab_size} terms non-zero; raise lambda_document "
+                "and lambda_reference, or train longer"
+            )
+        if terms < self.config.min_terms:
+            return (
+                f"documents have only {terms:.1f} non-zero terms; lower lambda_document and lambda_reference"
+            )
+        return None
+
+    # -- development score -----------------------------------------------------------------------------------
+
+    def _evaluate(self) -> None:
+        _, cls, sep, _ = self.data.special_tokens()
+        scores = score_documents(
+            self.dev, lambda texts: self.stepper.term_weights(texts, cls, sep), self.config.dev_batch
+        )
+        self.last_dev, self._dev_step = scores, self.state.step
+        self.last_terms = scores.terms
+        self.log.dev(self.state.step, scores, self.tag_accuracy(256))
+        if scores.best > self.state.best:
+            self.state.best, self.state.best_step = scores.best, self.state.step
+            self._save_best(scores)
+
+    def tag_accuracy(self, limit: int) -> float | None:
+        """Share of held-out word classes the tag head gets right, or None without held-out texts."""
+        right = total = 0
+        for batch in self.batches.held_out_tags(self.config.dev_batch, limit):
+            hits, count = self.stepper.tag_hits(to_tensors(batch, False))
+            right, total = right + hits, total + count
+        return right / total if total else None
+
+    def _save_best(self, scores: DevScores) -> None:
+        part = self.output / ".best.part"
+        shutil.rmtree(part, ignore_errors=True)
+        save_base(self.model, part, self.data.tokenizer)
+        checkpoint.save_json(
+            part / "dev.json", {"step": self.state.step, "best": scores.best, **asdict(scores)}
+        )
+        shutil.rmtree(self.output / "best", ignore_errors=True)
+        part.rename(self.output / "best")
+
+    def _take_best(self) -> None:
+        folder = self.output / "best"
+        if self.dev and folder.is_dir():
+            self.model.load_state_dict(
+                {name: tensor.float() for name, tensor in read_weights(folder).items()}
+            )
+
+    def _finish(self) -> Path:
+        best = self.output / "best" / "dev.json"
+        summary: dict[str, Any] = {
+            "dev": json.loads(best.read_text("utf-8")) if best.is_file() else None,
+            "tag_accuracy": self.tag_accuracy(100_000),
+            "terms_per_document": self.last_terms,
+            "stages": self.state.stages,
+            "data": {key: self.data.meta.get(key) for key in ("types", "counts", "seed", "vocab_size")},
+            "documents": len(self.data.offsets) - 1,
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "torch": torch.__version__,
+            "device": torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu",
+            "config": self.config.to_dict(),
+        }
+        part = self.output / ".model.part"
+        shutil.rmtree(part, ignore_errors=True)
+        save_base(self.model, part, self.data.tokenizer)
+        checkpoint.save_json(part / "run.json", summary)
+        shutil.rmtree(self.output / "model", ignore_errors=True)
+        part.rename(self.output / "model")
+        self.finished = True
+        terms = summary["dev"]["terms"] if summary["dev"] else self.last_terms
+        if terms is not None and self.config.splade.steps:
+            self.log.say(f"non-zero terms a document: {terms:.0f}")
+            problem = self._problem(terms)
+            if problem:
+                raise TrainingError(f"The model in {self.output / 'model'} is not usable: {problem}.")
+        self.log.say(f"finished: {self.output / 'model'}")
+        return self.output / "model"
+
+
+def _rate(stage: Stage, step: int, progress: float) -> float:
+    """Linear warm-up by steps, then linear decay by progress to nothing."""
+    share = min(stage.warmup_steps / stage.steps, 0.9)
+    up = (step + 1) / stage.warmup_steps if stage.warmup_steps else 1.0
+    return stage.learning_rate * min(up, 1.0, max(0.0, (1.0 - progress) / (1.0 - share)))

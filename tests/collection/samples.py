@@ -1,0 +1,149 @@
+"""Made-up documents, an analyser simple enough to check by hand, and the collection in plain Python dicts."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase, Writer
+from erukg.collection.analysis import stems
+from erukg.folding import fold
+
+VOCAB_SIZE = 700
+SYLLABLES = ["ka", "lo", "mi", "ren", "tu", "vas", "or", "pel", "shi", "dun", "gra", "tex"]
+WORDS = [a + b + c for a in SYLLABLES for b in SYLLABLES for c in ("", "n", "rk")]
+
+
+def piece(word: str) -> int:
+    return zlib.crc32(word.encode()) % VOCAB_SIZE
+
+
+class WordAnalyser:
+    """Weights grow with a word's count; phrases are pairs of neighbouring words. Deterministic and
+    model-free.
+    """
+
+    fingerprint = "words-1"
+    vocab_size = VOCAB_SIZE
+
+    def __call__(self, texts: Sequence[str]) -> list[EncodedDocument]:
+        return [self.encode(text) for text in texts]
+
+    @staticmethod
+    def encode(text: str) -> EncodedDocument:
+        words = text.lower().split()
+        weights: dict[int, float] = {}
+        for word, count in Counter(words).items():
+            weights[piece(word)] = max(weights.get(piece(word), 0.0), math.log1p(count))
+        pairs = Counter(zip(words[::2], words[1::2], strict=False))
+        phrases: dict[str, Phrase] = {}
+        for (a, b), _ in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
+            form = f"{a} {b}"
+            phrases.setdefault(fold(form), Phrase(fold(form), form, (piece(a), piece(b))))
+        return EncodedDocument(
+            np.array(list(weights), np.int64), np.array(list(weights.values())), list(phrases.values())[:10]
+        )
+
+
+def make_text(rng: random.Random, n_words: int | None = None) -> str:
+    """Words with very unequal frequencies, so that some are in nearly every document and some in one."""
+    n = n_words if n_words is not None else rng.randint(3, 60)
+    return " ".join(WORDS[min(int(rng.paretovariate(0.6)) - 1, len(WORDS) - 1)] for _ in range(n))
+
+
+def make_records(n: int, seed: int = 0, prefix: str = "d") -> list[DocumentRecord]:
+    rng = random.Random(seed)
+    return [DocumentRecord(f"{prefix}{i}", make_text(rng)) for i in range(n)]
+
+
+def write_jsonl(path: Path, records: Iterable[DocumentRecord]) -> Path:
+    path.write_text("".join(json.dumps({"id": r.id, "text": r.text}) + "\n" for r in records))
+    return path
+
+
+def make_collection(folder: Path, records: Iterable[DocumentRecord], part: int = 10**9) -> Path:
+    """A collection of these documents, committed every `part` documents and not merged."""
+    with Writer.create(folder, fingerprint=WordAnalyser.fingerprint, vocab_size=VOCAB_SIZE) as writer:
+        writer.part_documents = part
+        for record in records:
+            if writer.add(record, WordAnalyser.encode(record.text)):
+                writer.commit()
+        writer.commit()
+    return folder
+
+
+def contents(collection: Collection, queries: Sequence[str], n: int = 20) -> list[object]:
+    """All that a collection answers to these queries, in a form that can be compared with ==."""
+    out: list[object] = [len(collection), len(collection.glossary)]
+    every = np.arange(len(collection.glossary))
+    glossary = collection.glossary
+    out.append(list(zip(glossary.phrases(every), glossary.counts(every).tolist(), strict=True)))
+    out.append(
+        [terms.tolist() for terms in np.split(glossary.terms(every).ids, glossary.terms(every).indptr[1:-1])]
+    )
+    for text in queries:
+        near = collection.neighbourhood(text, n)
+        out.append(collection.ids(near.documents))
+        out.append(near.shares.tolist())
+        out.append(near.phrase_ids.tolist())
+        out.append(np.round(near.phrase_shares.astype(float), 6).tolist())
+        out.append(near.term_ids.tolist())
+        out.append(np.round(near.term_weights.astype(float), 5).tolist())
+        out.append(collection.sources(near, near.phrase_ids[:5]))
+    return out
+
+
+class PlainCollection:
+    """The same thing from the definitions, with dicts and loops."""
+
+    def __init__(self, records: Sequence[DocumentRecord], least: int = 3) -> None:
+        self.records = list(records)
+        self.terms = [stems(r.text) for r in records]
+        self.encoded = [WordAnalyser.encode(r.text) for r in records]
+        self.df = Counter(t for terms in self.terms for t in set(terms))
+        self.average = sum(map(len, self.terms)) / len(records)
+        counts = Counter(p.fold for e in self.encoded for p in e.phrases)
+        self.glossary = {f: c for f, c in counts.items() if c >= least}
+
+    def scores(self, text: str, exclude: str | None = None) -> list[tuple[float, int]]:
+        """Score and number of every document with a score above 0, best first."""
+        out = []
+        query = Counter(stems(text))
+        for i, terms in enumerate(self.terms):
+            if terms == stems(text) or self.records[i].id == exclude:
+                continue
+            tf = Counter(terms)
+            norm = 0.9 * (1 - 0.4 + 0.4 * len(terms) / self.average)
+            score = sum(
+                n
+                * math.log(1 + (len(self.records) - self.df[t] + 0.5) / (self.df[t] + 0.5))
+                * tf[t]
+                / (tf[t] + norm)
+                for t, n in query.items()
+                if tf[t]
+            )
+            if score > 0:
+                out.append((score, i))
+        return sorted(out, key=lambda pair: (-pair[0], pair[1]))
+
+    def sums(self, near: Sequence[tuple[float, int]]) -> tuple[dict[str, float], dict[int, float]]:
+        """Σ s̃ P(c | C̃_x') by fold and Σ s̃ w^x' by term."""
+        total = sum(score for score, _ in near)
+        phrases: Counter[str] = Counter()
+        terms: Counter[int] = Counter()
+        for score, i in near:
+            kept = [p.fold for p in self.encoded[i].phrases if p.fold in self.glossary]
+            for f in kept:
+                phrases[f] += score / total / len(kept)
+            for t, w in zip(
+                self.encoded[i].term_ids.tolist(), self.encoded[i].term_weights.tolist(), strict=True
+            ):
+                terms[t] += score / total * w
+        return dict(phrases), dict(terms)

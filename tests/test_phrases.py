@@ -1,0 +1,151 @@
+"""Noun phrases: the paper's grammar, folding, spans, positions, and finding given phrases."""
+
+from __future__ import annotations
+
+import nltk
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from erukg.document import Document
+from erukg.errors import InputError
+from erukg.folding import fold
+from erukg.phrases import Candidates, noun_phrases, occurrences, penn_class, word_position, words_before
+from test_document import texts
+
+PAPER = nltk.RegexpParser("NP: {(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>}")
+
+
+def tagged(text: str, tags: str, max_words: int = 5) -> Candidates:
+    classes = np.array([penn_class(t) for t in tags.split()], np.int8)
+    return noun_phrases(Document.parse(text), classes, max_words)
+
+
+def test_an_ordinary_sentence() -> None:
+    text = "Deep networks and a deep  network on Windows 95"
+    found = tagged(text, "JJ NNS CC DT JJ NN IN NNP CD")
+    assert found.folds == ("deep network", "window 95")
+    assert found.forms == ("Deep networks", "Windows 95")
+    assert found.spans == (((0, 13), (20, 33)), ((37, 47),))
+    assert found.positions.tolist() == [0, 7]
+    assert found.counts.tolist() == [2, 1]
+
+
+def test_the_most_used_form_is_shown() -> None:
+    found = tagged("Peer-to-Peer net . peer-to-peer nets . peer-to-peer nets", "JJ NN . JJ NNS . JJ NNS")
+    assert found.folds == ("peer to peer net",)
+    assert found.forms == ("peer-to-peer nets",)
+    assert found.counts.tolist() == [3]
+
+
+@given(st.lists(st.sampled_from(["NN", "NNS", "JJ", "JJR", "CD", "VB", ",", "BR"]), max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_chunks_are_those_of_nltk(tags: list[str]) -> None:
+    words = [f"w{'abcdefghijklmnopqrstuvwxyzABCD'[i]}q{i:02}" for i in range(len(tags))]
+    document = Document.parse(
+        "".join(
+            ", " if t == "," else "\n\n" if t == "BR" else f"{w} " for w, t in zip(words, tags, strict=True)
+        )
+    )
+    classes = np.array([penn_class(t) for t in tags if t != "BR"], np.int8)
+    expected: list[str] = []
+    sentence: list[tuple[str, str]] = []
+    for word, tag in [*zip(words, tags, strict=True), ("", "BR")]:
+        if tag != "BR":
+            sentence.append((word, tag))
+        elif sentence:
+            expected += [
+                " ".join(w for w, _ in np_)
+                for np_ in PAPER.parse(sentence).subtrees(lambda t: t.label() == "NP")
+            ]
+            sentence = []
+    assert list(noun_phrases(document, classes, max_words=30).forms) == expected
+
+
+def test_long_runs_keep_their_head() -> None:
+    found = tagged("a b1 c1 d1 e1 f1 g1", "DT JJ NN NN NN NN NN", max_words=3)
+    assert found.forms == ("e1 f1 g1",)
+    assert tagged("Windows 95", "NN CD", max_words=1).forms == ()
+
+
+def test_what_is_no_phrase() -> None:
+    assert tagged("i , e.g. , x , 95 , et al , I/O", "NN , NN , NN , NN , NN NN , NN").forms == ("I/O",)
+    assert tagged("k e y w o r d s", " ".join(["NN"] * 8), max_words=8).forms == ()
+    assert tagged("Table 1 , Figure 2.3 , Windows 95", "NN CD , NN CD , NN CD").forms == ("Windows 95",)
+    assert tagged("paper , results", "NN , NNS").forms == ("paper", "results")
+
+
+def test_markup_inside_a_phrase() -> None:
+    text = (
+        'the \\emph{deep} Schr\\"odinger nets, H<sub>2</sub>O molecules, infor-\nmation needs, AT&amp;T labs'
+    )
+    tags = "DT JJ NNP NNS , NN NNS , NN NNS , NNP NNS"
+    found = tagged(text, tags)
+    assert found.forms == ("deep Schrödinger nets", "H2O molecules", "information needs", "AT&T labs")
+    for key, ((a, b),) in zip(found.folds, found.spans, strict=True):
+        assert fold(text[a:b]) == key
+    assert text[slice(*found.spans[2][0])] == "infor-\nmation needs"
+
+
+def test_one_class_a_word() -> None:
+    with pytest.raises(InputError, match="Got 1 tag classes for 2 words"):
+        noun_phrases(Document.parse("two words"), np.zeros(1, np.int8))
+
+
+def test_occurrences_are_whole_words_without_breaks() -> None:
+    text = "Peer-to-peer ice in devices; ice\n\nnets, an Ice net. Ices"
+    document = Document.parse(text)
+    ice, net, peer, part, absent = occurrences(
+        document, ["ice", "ice net", "peer to peer ice", "to peer", "device ice"]
+    )
+    assert [text[a:b] for a, b in ice] == ["ice", "ice", "Ice", "Ices"]
+    assert [text[a:b] for a, b in net] == ["Ice net"]
+    assert [text[a:b] for a, b in peer] == ["Peer-to-peer ice"]
+    assert part == absent == ()
+    assert occurrences(document, ["", " ", " ice", "ice", "ice"])[:3] == [(), (), ()]
+
+
+@given(texts, st.data())
+@settings(max_examples=300, deadline=None)
+def test_occurrences_agree_with_a_plain_search(text: str, data: st.DataObject) -> None:
+    document = Document.parse(text)
+    n = len(document)
+    runs = [
+        (i, j)
+        for i in range(n)
+        for j in range(i + 1, min(i + 4, n) + 1)
+        if not document.breaks[i + 1 : j].any() and document.folded[i] and document.folded[j - 1]
+    ]
+    chosen = data.draw(st.lists(st.sampled_from(runs), max_size=4)) if runs else []
+    keys = [" ".join(f for f in document.folded[i:j] if f) for i, j in chosen] + ["absent phrase"]
+    for key, spans in zip(keys, occurrences(document, keys), strict=True):
+        length = len(key.split())
+        plain = tuple(
+            (int(document.starts[i]), int(document.ends[j - 1]))
+            for i, j in runs
+            if " ".join(f for f in document.folded[i:j] if f) == key
+            and fold(text[document.starts[i] : document.ends[j - 1]]) == key
+        )
+        assert all(fold(text[a:b]) == key for a, b in spans)
+        assert set(plain) <= set(spans)
+        if length <= 4:
+            assert set(spans) <= {
+                (int(document.starts[i]), int(e)) for i in range(n) for e in document.ends[i:]
+            }
+
+
+def test_positions_count_words_not_marks() -> None:
+    text = "One, two (three) $x$ four"
+    document = Document.parse(text)
+    assert [word_position(document, text.index(w)) for w in ("One", "two", "three", "four")] == [0, 1, 2, 4]
+    assert words_before(document, []).tolist() == []
+    assert word_position(Document.parse(""), 0) == 0
+
+
+def test_candidates_know_their_position() -> None:
+    text = "We , too , like nets"
+    found = tagged(text, "PRP , RB , VBP NNS")
+    assert (
+        found.positions.tolist() == [3] == words_before(Document.parse(text), [text.index("nets")]).tolist()
+    )

@@ -1,0 +1,157 @@
+"""Batches: functions of seed and step alone, cut and padded as the format says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erukg.errors import TrainingError
+from erukg.training.data import Batches, Prepared, prefetch
+
+MIXTURE = {"title": 0.5, "citation": 0.3, "query": 0.2}
+
+
+def batches(folder: Path, **changes: object) -> Batches:
+    settings = {"document_length": 32, "reference_length": 8, "length_step": 8, "groups": 3, **changes}
+    return Batches(Prepared(folder), 5, MIXTURE, **settings)  # type: ignore[arg-type]
+
+
+def test_a_batch_depends_on_seed_and_step_alone(prepared: Path) -> None:
+    one, other = batches(prepared), batches(prepared)
+    for step in (0, 3, 50, 2):
+        one.triplets(step, 16, 4)
+        one.mlm(step, 16)
+    a, b = one.triplets(40, 16, 4), other.triplets(40, 16, 4)
+    assert np.array_equal(a.references.ids, b.references.ids)
+    assert all(np.array_equal(x.ids, y.ids) for x, y in zip(a.documents, b.documents, strict=True))
+    assert np.array_equal(a.tags.labels, b.tags.labels)  # type: ignore[union-attr]
+    x, y = one.mlm(40, 16), other.mlm(40, 16)
+    assert all(np.array_equal(g.ids, h.ids) for g, h in zip(x.groups, y.groups, strict=True))
+    different = one.triplets(41, 16)
+    assert not np.array_equal(a.document_numbers, different.document_numbers)
+
+
+def test_documents_lose_their_titles_where_titles_refer_to_them(prepared: Path) -> None:
+    data = Prepared(prepared)
+    source = batches(prepared, document_length=64, keep_title={"title": 0.0, "citation": 1.0, "query": 1.0})
+    kinds = {int(row[0]): int(kind) for row, kind in zip(data.triplets, data.kinds, strict=True)}
+    batch = source.triplets(3, 20)
+    rows = [row[row > 0] for group in batch.documents for row in group.ids * group.mask]
+    assert len(batch.document_numbers) == 40
+    for place, number in enumerate(batch.document_numbers):
+        pieces = rows[batch.order[place]]
+        text = data.ids[data.offsets[number] : data.offsets[number + 1]]
+        if kinds[int(batch.reference_numbers[place % 20])] == 2:
+            text = text[data.titles[number] :]
+        assert pieces.tolist() == [2, *text.tolist(), 3]
+
+
+def test_lengths_are_capped_and_padded(prepared: Path) -> None:
+    batch = batches(prepared).triplets(0, 18)
+    assert batch.references.ids.shape[1] <= 8
+    for group in batch.documents:
+        assert group.ids.shape[1] % 8 == 0
+        assert group.ids.shape[1] <= 32
+        assert (group.ids[:, 0] == 2).all()
+        assert (group.ids[np.arange(len(group.ids)), group.mask.sum(1) - 1] == 3).all()
+
+
+def test_mixture_holds_over_time_and_each_triplet_has_its_turn(prepared: Path) -> None:
+    data, source = Prepared(prepared), batches(prepared)
+    drawn = np.concatenate([source.triplets(step, 10).reference_numbers for step in range(40)])
+    kinds = np.asarray(data.kinds)[drawn]
+    assert np.bincount(kinds, minlength=3).tolist() == pytest.approx([80, 120, 200], abs=1)
+    titles = drawn[kinds == 2][:100]
+    assert len(set(titles.tolist())) == 100
+
+
+def test_types_can_be_left_out(prepared: Path) -> None:
+    source = batches(prepared, leave_out=("title",))
+    kinds = np.asarray(Prepared(prepared).kinds)[source.triplets(0, 30).reference_numbers]
+    assert set(kinds.tolist()) == {0, 1}
+    with pytest.raises(TrainingError, match="leave out 'tweet'"):
+        batches(prepared, leave_out=("tweet",))
+    with pytest.raises(TrainingError, match="No reference type"):
+        batches(prepared, leave_out=("title", "citation", "query"))
+
+
+def test_masked_positions_hold_their_labels(prepared: Path) -> None:
+    source = batches(prepared, document_length=64)
+    batch = source.mlm(2, 40)
+    masked = total = 0
+    for group, positions, labels in zip(batch.groups, batch.positions, batch.labels, strict=True):
+        flat = group.ids.ravel()
+        assert group.mask.ravel()[positions].all()
+        assert (labels > 4).all()
+        masked += int((flat[positions] == 4).sum())
+        total += len(positions)
+    pieces = sum(int(group.mask.sum()) - 2 * len(group.mask) for group in batch.groups)
+    assert total / pieces == pytest.approx(0.25, abs=0.04)
+    assert masked / total == pytest.approx(0.8, abs=0.07)
+
+
+def test_tags_sit_on_their_pieces(prepared: Path) -> None:
+    source = batches(prepared, document_length=64)
+    batch = source.tags(1, 12)
+    common = set(range(60, 90))
+    for ids, labels in zip(batch.group.ids, batch.labels, strict=True):
+        assert labels[0] == -1
+        for piece, label in zip(ids, labels, strict=True):
+            if label >= 0:
+                assert label == (0 if int(piece) in common else 1 + int(piece) % 3)
+    held_out = list(source.held_out_tags(4, 100))
+    assert sum(len(b.labels) for b in held_out) == 12
+
+
+def test_damaged_folders_are_refused(prepared: Path, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="erukg train prepare"):
+        Prepared(tmp_path)
+    folder = tmp_path / "copy"
+    shutil.copytree(prepared, folder)
+    triplets = np.load(folder / "triplets.npy")
+    triplets[3, 1] = 10_000
+    np.save(folder / "triplets.npy", triplets)
+    with pytest.raises(TrainingError, match="outside"):
+        Prepared(folder)
+    np.save(folder / "triplets.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(TrainingError, match="cannot be read"):
+        Prepared(folder)
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps({**meta, "version": 2}))
+    with pytest.raises(TrainingError, match="erukg-triplets"):
+        Prepared(folder)
+
+
+def test_prefetch_keeps_order_and_hands_errors_on() -> None:
+    assert list(prefetch(lambda k: k * k, 3, 8)) == [9, 16, 25, 36, 49]
+
+    def build(step: int) -> int:
+        if step == 2:
+            raise TrainingError("bad batch")
+        return step
+
+    stream = prefetch(build, 0, 5)
+    assert [next(stream), next(stream)] == [0, 1]
+    with pytest.raises(TrainingError, match="bad batch"):
+        next(stream)
+
+
+def test_cropped_references_are_short_runs_of_their_words(prepared: Path) -> None:
+    data, source = Prepared(prepared), batches(prepared, crop=1.0, reference_length=16)
+    batch = source.triplets(3, 24)
+    assert np.array_equal(
+        batch.references.ids, batches(prepared, crop=1.0, reference_length=16).triplets(3, 24).references.ids
+    )
+    for number, ids, mask in zip(
+        batch.reference_numbers, batch.references.ids, batch.references.mask, strict=True
+    ):
+        whole = data.reference_ids[
+            data.reference_offsets[number] : data.reference_offsets[number + 1]
+        ].tolist()
+        kept = ids[mask].tolist()[1:-1]
+        assert any(whole[i : i + len(kept)] == kept for i in range(len(whole)))
+        assert len(kept) == len(whole) if len(whole) <= 2 else 2 <= len(kept) < len(whole)

@@ -1,0 +1,188 @@
+"""Exports give the weights torch gives: ONNX, int8, SparseEncoder, and the package's own encoder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
+from typer.testing import CliRunner  # noqa: E402
+
+from erukg.encoder import Encoder  # noqa: E402
+from erukg.errors import ModelError  # noqa: E402
+from erukg.training.export.folder import export, fingerprint, write_model_folder  # noqa: E402
+from erukg.training.export.int8 import quantise_rows  # noqa: E402
+from erukg.training.export.onnx import check_onnx, run_onnx, write_onnx  # noqa: E402
+from erukg.training.export.publish import checksum, published  # noqa: E402
+from erukg.training.model import TermModel  # noqa: E402
+from erukg.training.run import load_trained  # noqa: E402
+
+torch.set_num_threads(1)
+TEXT = "banan gaten, dilan peten"
+
+
+@pytest.fixture(scope="module")
+def model(tiny_run: Path) -> TermModel:
+    return load_trained(tiny_run / "model")
+
+
+@pytest.fixture(scope="module")
+def exported(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    target = tmp_path_factory.mktemp("exported")
+    return export(tiny_run / "model", target, "tiny", base="made-up", base_licence="Apache-2.0")
+
+
+def term_weights(model: TermModel, ids: list[int]) -> np.ndarray:
+    rows = torch.tensor([ids])
+    with torch.no_grad():
+        weights: np.ndarray = model.terms(model.encode(rows, torch.ones_like(rows)))[0].numpy()
+    return weights
+
+
+def inputs(model: TermModel, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    rows = model.word_embeddings.detach().numpy()[[ids]]
+    return rows, np.ones((1, len(ids)), np.int64)
+
+
+def test_onnx_equals_torch(model: TermModel, tmp_path: Path) -> None:
+    write_onnx(model, tmp_path / "encoder.onnx")
+    assert check_onnx(model, tmp_path / "encoder.onnx") <= 1e-4
+    states, tags, vector = run_onnx(tmp_path / "encoder.onnx", *inputs(model, [2, 99, 3]))
+    assert states.shape == (1, 3, 64)
+    assert tags.shape == (1, 3, 4)
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+    with torch.no_grad():
+        other = load_trained_copy(model)
+        other.tag.out.bias.add_(1.0)
+    with pytest.raises(ModelError, match="differs from the model"):
+        check_onnx(other, tmp_path / "encoder.onnx")
+
+
+def load_trained_copy(model: TermModel) -> TermModel:
+    copy = TermModel(model.shape)
+    copy.load_state_dict(model.state_dict())
+    return copy
+
+
+def test_folders_hold_what_their_configuration_says(model: TermModel, exported: dict[str, Path]) -> None:
+    for layout, graph in (("fp32", "encoder.onnx"), ("int8", "encoder.int8.onnx")):
+        folder = exported[layout]
+        config = json.loads((folder / "config.json").read_text())
+        assert config["weights"] == fingerprint(model)
+        assert set(config["files"]) == {graph, "head.safetensors", "tokenizer.json", "README.md"}
+        for name, entry in config["files"].items():
+            assert (folder / name).stat().st_size == entry["bytes"]
+            assert checksum(folder / name) == entry["sha256"]
+        assert (config["vocab_size"], config["hidden_size"], config["layers"]) == (500, 64, 2)
+    changed = load_trained_copy(model)
+    assert fingerprint(changed) == fingerprint(model)
+    with torch.no_grad():
+        changed.cls.predictions.bias[7] += 1e-3
+    assert fingerprint(changed) != fingerprint(model)
+
+
+def test_the_package_reads_the_same_term_weights(model: TermModel, exported: dict[str, Path]) -> None:
+    terms = np.arange(500, dtype=np.int32)
+    found = {}
+    for layout in ("fp32", "int8"):
+        encoder = Encoder.load(exported[layout])
+        pieces = encoder.pieces(["banan", "gaten", "dilan", "peten"])
+        found[layout] = encoder.encode(pieces, terms)
+    expected = term_weights(model, [2, *pieces.ids.tolist(), 3])
+    assert (expected > 0).sum() > 5
+    np.testing.assert_allclose(found["fp32"].weights, expected, atol=1e-4)
+    np.testing.assert_allclose(found["int8"].weights, expected, atol=0.05 * float(expected.max()))
+    assert found["fp32"].vector @ found["int8"].vector > 0.99
+
+
+def test_sparse_encoder_gives_the_same_term_weights(model: TermModel, exported: dict[str, Path]) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    from tokenizers import Tokenizer
+
+    folder = exported["sparse-encoder"]
+    encoder = library.SparseEncoder(str(folder), device="cpu")
+    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(TEXT).ids
+    found = encoder.encode([TEXT], convert_to_sparse_tensor=False)[0].cpu().numpy()
+    expected = term_weights(model, ids)
+    assert (expected > 0).sum() > 5
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_rows_in_eight_bits_are_close() -> None:
+    table = np.random.default_rng(0).normal(size=(50, 32)).astype(np.float32)
+    table[7] = 0
+    values, scales = quantise_rows(table)
+    assert values.dtype == np.int8
+    assert np.abs(values * scales[:, None] - table).max() <= np.abs(table).max() / 254 + 1e-6
+    assert not values[7].any()
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    def fail() -> None:
+        with published(tmp_path / "model") as part:
+            (part / "half").write_text("x")
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+    with published(tmp_path / "model") as part:
+        (part / "whole").write_text("x")
+    with pytest.raises(ModelError, match="exists already"), published(tmp_path / "model"):
+        pass
+    with published(tmp_path / "model", overwrite=True) as part:
+        (part / "new").write_text("x")
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["new"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_card_tells_of_the_run(exported: dict[str, Path]) -> None:
+    card = (exported["int8"] / "README.md").read_text()
+    for part in (
+        "# tiny",
+        "| title | 100 |",
+        "λ_q 0.03",
+        "| made-up |",
+        "Apache-2.0",
+        "## Limits",
+        "60 steps",
+    ):
+        assert part in card, part
+
+
+def test_what_cannot_be_exported_is_said(model: TermModel, prepared: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="precision 'fp8'"):
+        write_model_folder(model, prepared / "tokenizer.json", tmp_path / "x", "x", "fp8")
+    with pytest.raises(ModelError, match=r"no .*tokenizer\.json"):
+        write_model_folder(model, tmp_path / "tokenizer.json", tmp_path / "x", "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_commands_train_and_export(
+    tiny_run: Path, prepared: Path, tiny_base: Path, tmp_path: Path
+) -> None:
+    from erukg.cli.train import app
+
+    stages = [
+        "--set",
+        "mlm.steps=0",
+        "--set",
+        "splade.steps=2",
+        "--set",
+        "tags.steps=0",
+        "--set",
+        "dev_every=0",
+    ]
+    start = ["--set", f"start_from={tiny_run}", "--preset", "tiny"]
+    folders = ["--data", str(prepared), "--base", str(tiny_base), "--output", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, ["run", *folders, *stages, *start])
+    assert result.exit_code == 0, result.output
+    arguments = [str(tmp_path / "run" / "model"), "--output", str(tmp_path / "int8"), "--layout", "int8"]
+    result = CliRunner().invoke(app, ["export", *arguments])
+    assert result.exit_code == 0, result.output
+    assert Encoder.load(tmp_path / "int8").vocab_size == 500
