@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny import write_model
 
 from erukg import KeyphraseGenerator
 from erukg.encoder import Encoder
+from tiny import write_model
 
 
 @pytest.fixture(scope="session")

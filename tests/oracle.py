@@ -35,6 +35,7 @@ class Case:
     lam: float = 1.5
     gamma: float = -0.25
     power: float = 1.0
+    single_word: float = 1.0
     absent_lam: float = 1.5
     absent_gamma: float = -0.25
     neighbour_candidates: int = 100
@@ -62,10 +63,9 @@ def chunk(classes: str) -> list[tuple[int, int]]:
     return found
 
 
-def noun_phrases(case: Case) -> dict[Phrase, list[int]]:
-    """C_x: each candidate with the numbers of words that precede its occurrences."""
-    out: dict[Phrase, list[int]] = {}
-    before = 0
+def noun_phrases(case: Case) -> list[Phrase]:
+    """C_x: the distinct noun phrases in order of appearance."""
+    out: list[Phrase] = []
     for clause in case.clauses:
         classes = "".join(tag for _, tag in clause)
         for start, stop in chunk(classes):
@@ -73,21 +73,21 @@ def noun_phrases(case: Case) -> dict[Phrase, list[int]]:
             if not chunk(classes[start:stop]):
                 continue  # what is left, a number alone, is no phrase any more
             phrase = tuple(word for word, _ in clause[start:stop])
-            out.setdefault(phrase, []).append(before + start)
-        before += len(clause)
+            if phrase not in out:
+                out.append(phrase)
     return out
 
 
-def first_occurrence(case: Case, phrase: Phrase) -> int | None:
-    """P_x(c): how many words precede the phrase in x, None when it is not there."""
-    before = 0
+def occurrences(case: Case, phrase: Phrase) -> list[int]:
+    """For each place where the phrase stands in x, whole words within one clause, how many words precede it."""
+    found, before = [], 0
     for clause in case.clauses:
         words = [word for word, _ in clause]
         for i in range(len(words) - len(phrase) + 1):
             if tuple(words[i : i + len(phrase)]) == phrase:
-                return before + i
+                found.append(before + i)
         before += len(clause)
-    return None
+    return found
 
 
 def shares(case: Case) -> list[float]:
@@ -110,13 +110,13 @@ def informativeness(case: Case, phrase: Phrase, gamma: float) -> float:
     return sum(mixed_weight(case, term) for term in terms) / (len(terms) - gamma)
 
 
-def phraseness(case: Case, own: dict[Phrase, list[int]], phrase: Phrase) -> float:
+def phraseness(case: Case, own: list[Phrase], phrase: Phrase) -> float:
     """P_pn(c | x) = β P(c | C_x) + (1 - β) Σ s̃ P(c | C̃_x')."""
     in_document = 0.0
     if phrase in own:
         in_document = 1 / len(own)
         if case.frequency:
-            in_document = len(own[phrase]) / sum(len(v) for v in own.values())
+            in_document = len(occurrences(case, phrase)) / sum(len(occurrences(case, c)) for c in own)
     around = 0.0
     for share, neighbour in zip(shares(case), case.neighbours, strict=True):
         if phrase in neighbour.phrases:
@@ -124,9 +124,9 @@ def phraseness(case: Case, own: dict[Phrase, list[int]], phrase: Phrase) -> floa
     return case.beta * in_document + (1 - case.beta) * around
 
 
-def position(words_before: int | None) -> float:
-    """ω = 1 + 1 / log2(P + 2), 1 for absent phrases."""
-    return 1.0 if words_before is None else 1 + 1 / math.log2(words_before + 2)
+def position(words_before: int) -> float:
+    """ω = 1 + 1 / log2(P + 2); absent phrases have P = ∞ and so ω = 1."""
+    return 1 + 1 / math.log2(words_before + 2)
 
 
 def rank(case: Case) -> tuple[list[tuple[Phrase, float]], list[tuple[Phrase, float]]]:
@@ -134,15 +134,17 @@ def rank(case: Case) -> tuple[list[tuple[Phrase, float]], list[tuple[Phrase, flo
     own = noun_phrases(case)
     around = [g for g in case.glossary if any(g in n.phrases for n in case.neighbours)]
     around.sort(key=lambda c: -phraseness(case, own, c))  # stable: equal ones in the glossary's order
-    candidates = list(own) + [c for c in around[: case.neighbour_candidates] if c not in own]
+    candidates = own + [c for c in around[: case.neighbour_candidates] if c not in own]
     present, absent = [], []
     for c in candidates:
         p = phraseness(case, own, c)
         if p <= 0:
             continue
-        before = first_occurrence(case, c)
-        if before is not None:
-            s = position(before) ** case.power * p**case.lam * informativeness(case, c, case.gamma)
+        places = occurrences(case, c)
+        if places:
+            s = position(places[0]) ** case.power * p**case.lam * informativeness(case, c, case.gamma)
+            if len(c) == 1:
+                s *= case.single_word
             present.append((c, s))
         else:
             absent.append((c, p**case.absent_lam * informativeness(case, c, case.absent_gamma)))

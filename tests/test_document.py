@@ -125,9 +125,7 @@ FRAGMENTS = [
 texts = st.one_of(
     st.text(st.characters(), max_size=60),
     st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join),
-    st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(st.characters(), max_size=3)), max_size=20).map(
-        "".join
-    ),
+    st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(st.characters(), max_size=3)), max_size=20).map("".join),
 )
 
 

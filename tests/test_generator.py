@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import ADJECTIVES, NOUNS, OTHERS, write_model
 
 from erukg import KeyphraseGenerator, Settings, fold
 from erukg.errors import InputError, ModelError, SettingsError
+from tiny import ADJECTIVES, NOUNS, OTHERS, write_model
 
 TEXT = (
     "Sparse retrieval of sea ice images\nWe propose neural networks for the passive radar; a Neural Network is used "
@@ -31,8 +31,6 @@ nasty = st.text() | st.lists(
             "&amp;",
             "ﬁle",
             "<i>",
-        ]
-        + [
             "\n",
             "\n\n",
             "\t",
@@ -81,9 +79,7 @@ def test_top_k_is_a_prefix(tiny_generator: KeyphraseGenerator) -> None:
 
 def test_extract_is_generate_with_alpha_and_beta_one(tiny_generator: KeyphraseGenerator) -> None:
     ones = Settings.paper(alpha=1, beta=1)
-    assert tiny_generator.extract(TEXT, settings=Settings.paper()) == tiny_generator.generate(
-        TEXT, settings=ones
-    )
+    assert tiny_generator.extract(TEXT, settings=Settings.paper()) == tiny_generator.generate(TEXT, settings=ones)
 
 
 def test_explanations_multiply_to_the_score(tiny_generator: KeyphraseGenerator) -> None:
@@ -95,9 +91,7 @@ def test_explanations_multiply_to_the_score(tiny_generator: KeyphraseGenerator) 
             total = sum(t.weight for t in e.terms)
             assert total / (len(e.terms) - chosen.length_penalty) == pytest.approx(e.informativeness)
             for t in e.terms:
-                assert t.weight == pytest.approx(
-                    chosen.alpha * t.document + (1 - chosen.alpha) * t.neighbours
-                )
+                assert t.weight == pytest.approx(chosen.alpha * t.document + (1 - chosen.alpha) * t.neighbours)
             assert e.words_before is not None
             assert e.position == pytest.approx(1 + 1 / math.log2(e.words_before + 2))
             mixed = chosen.beta * e.phraseness_document + (1 - chosen.beta) * e.phraseness_neighbours
@@ -105,9 +99,7 @@ def test_explanations_multiply_to_the_score(tiny_generator: KeyphraseGenerator) 
 
 
 def test_diversity_pushes_repeats_down(tiny_generator: KeyphraseGenerator) -> None:
-    text = (
-        "neural network. neural networks search. neural network engine. satellite temperature. random forest."
-    )
+    text = "neural network. neural networks search. neural network engine. satellite temperature. random forest."
     plain = [k.phrase for k in tiny_generator.generate(text, settings=Settings.paper()).present]
     spread = tiny_generator.generate(text, settings=Settings.paper(diversity=1)).present
     assert {k.phrase for k in spread} <= set(plain)
@@ -123,9 +115,7 @@ def test_diversity_pushes_repeats_down(tiny_generator: KeyphraseGenerator) -> No
 
 def test_drop_contained_leaves_out_single_words(tiny_generator: KeyphraseGenerator) -> None:
     text = "Neural network search. The network is a graph. The graph is small."
-    kept = {
-        fold(k.phrase) for k in tiny_generator.generate(text, settings=Settings.paper(drop_contained=True))
-    }
+    kept = {fold(k.phrase) for k in tiny_generator.generate(text, settings=Settings.paper(drop_contained=True))}
     every = [fold(k.phrase) for k in tiny_generator.generate(text, settings=Settings.paper())]
     better_than_network = every[: every.index("network")]
     assert "graph" in kept
@@ -186,8 +176,6 @@ def test_spans_fold_to_the_phrase(tiny_generator: KeyphraseGenerator, text: str)
         "مرحبا بالعالم",
         "שלום עולם",
         "漢字仮名交じり文",
-    ]
-    + [
         "\x00\x00",
         "\ud800\udfff\ud800",
         "neural\x00network",

@@ -27,17 +27,13 @@ def modules_after(code: str) -> set[str]:
 
 def test_import_pulls_in_nothing_heavy() -> None:
     assert not modules_after("import erukg") & (HEAVY | {"numba", "numpy", "onnxruntime", "typer"})
-    assert not modules_after("from erukg import KeyphraseGenerator, Settings") & (
-        HEAVY | {"numba", "onnxruntime"}
-    )
+    assert not modules_after("from erukg import KeyphraseGenerator, Settings") & (HEAVY | {"numba", "onnxruntime"})
 
 
 def test_import_is_quick() -> None:
     script = "import time; t = time.process_time(); import erukg; print(time.process_time() - t)"
     times = [
-        float(
-            subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-        )
+        float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
         for _ in range(3)
     ]
     assert min(times) < 0.3

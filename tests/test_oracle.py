@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from random import Random
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import oracle
 from erukg import KeyphraseGenerator, Settings
 from erukg.encoder import Encoding, Pieces
 from erukg.folding import hash_phrases
@@ -101,9 +102,7 @@ class TableBackground:
             np.array([weights[i] for i in sorted(weights)], np.float32),
         )
 
-    def sources(
-        self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]
-    ) -> list[tuple[Source, ...]]:
+    def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> list[tuple[Source, ...]]:
         return [() for _ in phrase_ids]
 
 
@@ -117,19 +116,14 @@ def share(r: Random) -> float:
 
 def random_case(r: Random) -> oracle.Case:
     """A document, a collection and settings, with α and β at 0, 1 and between, and every list possibly empty."""
-    clauses = [
-        [(r.choice(WORDS), r.choice("NNNJJCO")) for _ in range(r.randint(1, 9))]
-        for _ in range(r.randint(1, 6))
-    ]
+    clauses = [[(r.choice(WORDS), r.choice("NNNJJCO")) for _ in range(r.randint(1, 9))] for _ in range(r.randint(1, 6))]
     pieces = {w: r.choice([[w], [w[:2], w[2:]], [w[:2], w[2:3], w[3:]]]) for w in WORDS}
     terms = sorted({t for p in pieces.values() for t in p})
 
     def table() -> dict[str, float]:
         return {t: number(r) for t in r.sample(terms, r.randint(0, len(terms)))}
 
-    glossary = list(
-        dict.fromkeys(tuple(r.choices(WORDS, k=r.randint(1, 4))) for _ in range(r.randint(0, 12)))
-    )
+    glossary = list(dict.fromkeys(tuple(r.choices(WORDS, k=r.randint(1, 4))) for _ in range(r.randint(0, 12))))
     neighbours = []
     for _ in range(r.randint(0, 6) if glossary else 0):
         # One, two or four phrases and similarities in 64ths: exact binary fractions, so that equal phraseness is
@@ -150,6 +144,7 @@ def random_case(r: Random) -> oracle.Case:
         lam=r.choice([0.0, 0.25, 1.5, r.uniform(0, 3)]),
         gamma=r.uniform(-4, 0.5),
         power=r.choice([0.0, 1.0, 2.0]),
+        single_word=r.choice([1.0, 0.0, r.random()]),
         absent_lam=r.choice([0.0, 1.5, r.uniform(0, 3)]),
         absent_gamma=r.uniform(-4, 0.5),
         neighbour_candidates=r.randint(0, 12),
@@ -171,6 +166,7 @@ def check(case: oracle.Case) -> None:
             phraseness=case.lam,
             length_penalty=case.gamma,
             position=case.power,
+            single_word=case.single_word,
             absent_phraseness=case.absent_lam,
             absent_length_penalty=case.absent_gamma,
             neighbour_candidates=case.neighbour_candidates,
@@ -192,7 +188,7 @@ def check(case: oracle.Case) -> None:
             assert k.score == pytest.approx(np.prod(list(k.explanation.factors.values())), rel=1e-9)
         order = [wanted[k.phrase] for k in got]
         # The same order, except that scores equal to the last digits may stand either way round.
-        assert all(b <= a * (1 + 1e-6) for a, b in zip(order, order[1:], strict=False))
+        assert all(b <= a * (1 + 1e-6) for a, b in pairwise(order))
     for k in result.present:
         assert all(text[a:b] == k.phrase for a, b in k.spans)
 

@@ -44,9 +44,7 @@ def test_the_most_used_form_is_shown() -> None:
 def test_chunks_are_those_of_nltk(tags: list[str]) -> None:
     words = [f"w{'abcdefghijklmnopqrstuvwxyzABCD'[i]}q{i:02}" for i in range(len(tags))]
     document = Document.parse(
-        "".join(
-            ", " if t == "," else "\n\n" if t == "BR" else f"{w} " for w, t in zip(words, tags, strict=True)
-        )
+        "".join(", " if t == "," else "\n\n" if t == "BR" else f"{w} " for w, t in zip(words, tags, strict=True))
     )
     classes = np.array([penn_class(t) for t in tags if t != "BR"], np.int8)
     expected: list[str] = []
@@ -56,8 +54,7 @@ def test_chunks_are_those_of_nltk(tags: list[str]) -> None:
             sentence.append((word, tag))
         elif sentence:
             expected += [
-                " ".join(w for w, _ in np_)
-                for np_ in PAPER.parse(sentence).subtrees(lambda t: t.label() == "NP")
+                " ".join(w for w, _ in np_) for np_ in PAPER.parse(sentence).subtrees(lambda t: t.label() == "NP")
             ]
             sentence = []
     assert list(noun_phrases(document, classes, max_words=30).forms) == expected
@@ -77,9 +74,7 @@ def test_what_is_no_phrase() -> None:
 
 
 def test_markup_inside_a_phrase() -> None:
-    text = (
-        'the \\emph{deep} Schr\\"odinger nets, H<sub>2</sub>O molecules, infor-\nmation needs, AT&amp;T labs'
-    )
+    text = 'the \\emph{deep} Schr\\"odinger nets, H<sub>2</sub>O molecules, infor-\nmation needs, AT&amp;T labs'
     tags = "DT JJ NNP NNS , NN NNS , NN NNS , NNP NNS"
     found = tagged(text, tags)
     assert found.forms == ("deep Schrödinger nets", "H2O molecules", "information needs", "AT&T labs")
@@ -130,9 +125,7 @@ def test_occurrences_agree_with_a_plain_search(text: str, data: st.DataObject) -
         assert all(fold(text[a:b]) == key for a, b in spans)
         assert set(plain) <= set(spans)
         if length <= 4:
-            assert set(spans) <= {
-                (int(document.starts[i]), int(e)) for i in range(n) for e in document.ends[i:]
-            }
+            assert set(spans) <= {(int(document.starts[i]), int(e)) for i in range(n) for e in document.ends[i:]}
 
 
 def test_positions_count_words_not_marks() -> None:
@@ -146,6 +139,4 @@ def test_positions_count_words_not_marks() -> None:
 def test_candidates_know_their_position() -> None:
     text = "We , too , like nets"
     found = tagged(text, "PRP , RB , VBP NNS")
-    assert (
-        found.positions.tolist() == [3] == words_before(Document.parse(text), [text.index("nets")]).tolist()
-    )
+    assert found.positions.tolist() == [3] == words_before(Document.parse(text), [text.index("nets")]).tolist()

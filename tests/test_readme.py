@@ -18,14 +18,8 @@ def settings_table() -> str:
     lines = ["| setting | value | paper | range | |", "|---|---|---|---|---|"]
     paper = Settings.paper().to_dict()
     for field in dataclasses.fields(Settings):
-        values = [
-            str(v).lower() if field.type == "bool" else f"{v:g}" for v in (field.default, paper[field.name])
-        ]
-        extent = (
-            f"{field.metadata['low']} … {field.metadata['high']}"
-            if "low" in field.metadata
-            else "true, false"
-        )
+        values = [str(v).lower() if field.type == "bool" else f"{v:g}" for v in (field.default, paper[field.name])]
+        extent = f"{field.metadata['low']} … {field.metadata['high']}" if "low" in field.metadata else "true, false"
         text = field.metadata["help"].replace("|", "\\|")
         lines.append(f"| `{field.name}` | {' | '.join(values)} | {extent} | {text} |")
     return "\n".join(lines)

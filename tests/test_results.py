@@ -14,9 +14,7 @@ def test_json_round_trip(tiny_generator: KeyphraseGenerator) -> None:
     assert Keyphrases.from_json(result.to_json()) == result
 
 
-@pytest.mark.parametrize(
-    "line", ["", "[]", "{", '{"present": [{}]}', '{"present": [{"phrase": "a", "score": "x"}]}']
-)
+@pytest.mark.parametrize("line", ["", "[]", "{", '{"present": [{}]}', '{"present": [{"phrase": "a", "score": "x"}]}'])
 def test_bad_json_is_refused(line: str) -> None:
     with pytest.raises(InputError):
         Keyphrases.from_json(line)

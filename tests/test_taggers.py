@@ -98,9 +98,7 @@ if importlib.util.find_spec("spacy"):
             SpacyTagger(pipeline)
         pipeline.add_pipe("tagger")
         examples = [
-            Example.from_dict(
-                spacy.tokens.Doc(pipeline.vocab, words=[w for w, _ in s]), {"tags": [t for _, t in s]}
-            )
+            Example.from_dict(spacy.tokens.Doc(pipeline.vocab, words=[w for w, _ in s]), {"tags": [t for _, t in s]})
             for s in SENTENCES[:3]
         ]
         pipeline.initialize(lambda: examples)

@@ -1,7 +1,8 @@
 """A tiny but real model folder, made here in milliseconds: its ONNX graph, tokenizer and head are the real formats.
 
-The first four numbers of a word piece's embedding say its tag class, so that the tag head is a plain look-up and a
-test can choose what is a noun; the rest are random, so that term weights are arbitrary but repeatable.
+The first four numbers of a word piece's embedding say its tag class, so that the tag head is a plain look-up (of a
+word's first piece, and with half the weight of its last) and a test can choose what is a noun; the rest are random, so
+that term weights are arbitrary but repeatable.
 """
 
 from __future__ import annotations
@@ -49,12 +50,13 @@ def write_model(path: Path, *, seed: int = 0, window: int = 64, int8: bool = Fal
     for piece, i in vocab.items():
         embeddings[i, CLASSES[_class(piece)]] = 4
     bias = rng.normal(-1, 0.5, len(vocab)).astype(np.float32)
+    head = {"bias": bias, **tag_head()}
     if int8:
         scales = (np.abs(embeddings).max(axis=1) / 127).astype(np.float32)
         rows = np.round(embeddings / scales[:, None]).astype(np.int8)
-        save_file({"embeddings": rows, "scales": scales, "bias": bias}, path / "head.safetensors")
+        save_file({**head, "embeddings": rows, "scales": scales}, path / "head.safetensors")
     else:
-        save_file({"embeddings": embeddings, "bias": bias}, path / "head.safetensors")
+        save_file({**head, "embeddings": embeddings}, path / "head.safetensors")
     graph = "encoder.int8.onnx" if int8 else "encoder.onnx"
     onnx.save(_graph(rng), str(path / graph))
     parts = ["tokenizer.json", "head.safetensors", graph]
@@ -84,6 +86,15 @@ def write_model(path: Path, *, seed: int = 0, window: int = 64, int8: bool = Fal
     return path
 
 
+def tag_head() -> dict[str, np.ndarray]:
+    """The end of the tag head: of width 4, one number for each class."""
+    return {
+        "tag_bias": np.zeros(4, np.float32),
+        "tag_out": np.eye(4, dtype=np.float32),
+        "tag_out_bias": np.zeros(4, np.float32),
+    }
+
+
 def _class(piece: str) -> str:
     if piece in OTHERS:
         return "OTHER"
@@ -95,11 +106,12 @@ def _class(piece: str) -> str:
 
 
 def _graph(rng: np.random.Generator) -> onnx.ModelProto:
-    """states = tanh(x W + mean(x) U), tags = the first four numbers of x, vector = mean(states) / |mean(states)|."""
+    """states = 3 tanh(x W + mean(x) U), tags = [t, t / 2] of t = the first four numbers of x, vector = mean(states)
+    scaled to length one."""
     constants = {
         "W": rng.normal(0, 0.6, (HIDDEN, HIDDEN)).astype(np.float32),
         "U": rng.normal(0, 0.6, (HIDDEN, HIDDEN)).astype(np.float32),
-        "T": np.eye(HIDDEN, 4, dtype=np.float32),
+        "T": np.hstack((np.eye(HIDDEN, 4), np.eye(HIDDEN, 4) / 2)).astype(np.float32),
         "three": np.float32(3),
     }
     nodes = [
@@ -123,7 +135,7 @@ def _graph(rng: np.random.Generator) -> onnx.ModelProto:
         ],
         [
             helper.make_tensor_value_info("states", TensorProto.FLOAT, ["batch", "length", HIDDEN]),
-            helper.make_tensor_value_info("tags", TensorProto.FLOAT, ["batch", "length", 4]),
+            helper.make_tensor_value_info("tags", TensorProto.FLOAT, ["batch", "length", 8]),
             helper.make_tensor_value_info("vector", TensorProto.FLOAT, ["batch", HIDDEN]),
         ],
         [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],

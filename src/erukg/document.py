@@ -69,9 +69,7 @@ class Document:
             words = [word if word.isascii() else normalise(word) for word in words]
         if "_" in source:
             words = [word.strip("_") or word for word in words]
-        fit = np.array(
-            [good and presentable(word) for good, word in zip(usable, words, strict=True)], np.bool_
-        )
+        fit = np.array([good and presentable(word) for good, word in zip(usable, words, strict=True)], np.bool_)
         if row > 1:
             fit &= lines.prose(words, np.array(rows, np.int64))
         starts, ends = cleaned.original(*np.array(spans, np.int64).reshape(-1, 2).T)
@@ -90,8 +88,7 @@ class Document:
         if not self._folded:
             self._folded.append(
                 tuple(
-                    fold_word(word.lower()) if word.isascii() and word.isalpha() else fold(word)
-                    for word in self.words
+                    fold_word(word.lower()) if word.isascii() and word.isalpha() else fold(word) for word in self.words
                 )
             )
         return self._folded[0]

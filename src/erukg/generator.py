@@ -8,46 +8,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.document import Document
-from erukg.encoder import Encoder, Encoding, Pieces, find_model
+from erukg.encoder import Encoder, TermEncoder, find_model
 from erukg.errors import CollectionError, InputError
-from erukg.folding import fold, hash_phrases
+from erukg.explaining import explain_score
+from erukg.folding import fold
 from erukg.locating import Located, locate, locate_candidates, run_hashes
-from erukg.neighbours import Background, Neighbourhood, Terms
+from erukg.neighbours import Background, Neighbourhood
+from erukg.phrase_list import PhraseList
 from erukg.phrases import Candidates, noun_phrases, penn_class
-from erukg.ranking import Pool, Ranked, Weights, build_pool, rank_pool
-from erukg.results import Explanation, Keyphrase, Keyphrases, TermWeight
+from erukg.ranking import Pool, Ranked, Weights, build_pool, drop_contained, rank_pool
+from erukg.results import Keyphrase, Keyphrases
 from erukg.settings import Settings
 from erukg.taggers import Tagger
 
-__all__ = ["KeyphraseGenerator", "PhraseList", "TermEncoder"]
-
-
-class TermEncoder(Protocol):
-    """What the generator needs of a model; `erukg.encoder.Encoder` is the real one."""
-
-    fingerprint: str
-
-    def pieces(self, words: Sequence[str]) -> Pieces: ...
-    def phrase_terms(self, phrases: Sequence[str]) -> Terms: ...
-    def tokens(self, ids: Iterable[int]) -> list[str]: ...
-    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseList:
-    """Phrases prepared once for `KeyphraseGenerator.rank`, so that a long thesaurus costs nothing the second time."""
-
-    forms: tuple[str, ...]
-    folds: tuple[str, ...]
-    hashes: NDArray[np.uint64]
-    terms: Terms
-    vocabulary: NDArray[np.int32]
+__all__ = ["KeyphraseGenerator"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +118,8 @@ class KeyphraseGenerator:
         found, pool = self._find_in_text(analysis.document, pool)
         present = rank_pool(pool, analysis.weights, settings, present=True, limit=len(pool))
         if settings.drop_contained:
-            folds = [
-                candidates.folds[i] if i < pool.own else fold(found[i].form) for i in present.pool.tolist()
-            ]
-            present = _drop_contained(present, folds)
+            folds = [candidates.folds[i] if i < pool.own else fold(found[i].form) for i in present.pool.tolist()]
+            present = drop_contained(present, folds)
         absent = rank_pool(pool, analysis.weights, settings, present=False, limit=top_k)
         return Keyphrases(
             present=self._present(present, top_k, analysis, pool, found, explain),
@@ -199,16 +177,7 @@ class KeyphraseGenerator:
 
     def phrase_list(self, phrases: Sequence[str]) -> PhraseList:
         """Prepare phrases for `rank`; phrases that fold to the same one are kept once, in their first form."""
-        first: dict[str, str] = {}
-        for phrase in phrases:
-            if not isinstance(phrase, str):
-                raise InputError(f"A phrase must be a string, not {type(phrase).__name__}.")
-            if key := fold(phrase):
-                first.setdefault(key, " ".join(phrase.split()))
-        terms = self.encoder.phrase_terms([form.lower() for form in first.values()])
-        return PhraseList(
-            tuple(first.values()), tuple(first), hash_phrases(list(first)), terms, np.unique(terms.ids)
-        )
+        return PhraseList.of(phrases, self.encoder)
 
     def rank(
         self,
@@ -235,12 +204,12 @@ class KeyphraseGenerator:
         spans = {i: place.spans for i, place in found.items()}
         before = np.full(n, np.inf)
         before[list(found)] = [place.words_before for place in found.values()]
-        pool = Pool(n, np.full(n, -1, np.int64), np.ones(n), np.zeros(n), before, listed.terms)
+        pool = Pool(n, np.full(n, -1, np.int64), np.ones(n), np.zeros(n), before, listed.single, listed.terms)
         scored: dict[int, Keyphrase] = {}
         for present in (True, False):
             ranked = rank_pool(pool, analysis.weights, settings, present=present, limit=n)
             for k, i in enumerate(ranked.pool.tolist()):
-                explanation = self._explain(ranked, k, analysis, pool) if explain else None
+                explanation = explain_score(ranked, k, pool, analysis.weights, self.encoder) if explain else None
                 scored[i] = Keyphrase(
                     listed.forms[i], float(ranked.scores[k]), spans.get(i, ()), explanation=explanation
                 )
@@ -281,12 +250,12 @@ class KeyphraseGenerator:
         glossary = self.background.glossary
         likely = np.flatnonzero(np.isin(extra, glossary.find(run_hashes(document))))
         places = locate(document, [fold(phrase) for phrase in glossary.phrases(extra[likely])])
-        found = {
-            pool.own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None
-        }
+        found = {pool.own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None}
         before = pool.words_before.copy()
         before[list(found)] = [place.words_before for place in found.values()]
-        return found, replace(pool, words_before=before)
+        single = pool.single.copy()
+        single[list(found)] = [" " not in fold(place.form) for place in found.values()]
+        return found, replace(pool, words_before=before, single=single)
 
     def _present(
         self,
@@ -301,16 +270,12 @@ class KeyphraseGenerator:
         out = []
         for k, i in enumerate(ranked.pool[:top_k].tolist()):
             own = i < pool.own
-            form, spans = (
-                (candidates.forms[i], candidates.spans[i]) if own else (found[i].form, found[i].spans)
-            )
-            explanation = self._explain(ranked, k, analysis, pool) if explain else None
+            form, spans = (candidates.forms[i], candidates.spans[i]) if own else (found[i].form, found[i].spans)
+            explanation = explain_score(ranked, k, pool, analysis.weights, self.encoder) if explain else None
             out.append(Keyphrase(form, float(ranked.scores[k]), spans, explanation=explanation))
         return tuple(out)
 
-    def _absent(
-        self, ranked: Ranked, analysis: _Analysis, pool: Pool, explain: bool
-    ) -> tuple[Keyphrase, ...]:
+    def _absent(self, ranked: Ranked, analysis: _Analysis, pool: Pool, explain: bool) -> tuple[Keyphrase, ...]:
         if self.background is None or not len(ranked.pool):
             return ()
         ids = pool.glossary_ids[ranked.pool]
@@ -321,38 +286,9 @@ class KeyphraseGenerator:
                 phrase,
                 float(ranked.scores[k]),
                 sources=tuple(source),
-                explanation=self._explain(ranked, k, analysis, pool) if explain else None,
+                explanation=explain_score(ranked, k, pool, analysis.weights, self.encoder) if explain else None,
             )
             for k, (phrase, source) in enumerate(zip(phrases, sources, strict=True))
-        )
-
-    def _explain(self, ranked: Ranked, k: int, analysis: _Analysis, pool: Pool) -> Explanation:
-        i = int(ranked.pool[k])
-        ids = pool.terms.ids[pool.terms.indptr[i] : pool.terms.indptr[i + 1]]
-        weights = analysis.weights
-        at = np.searchsorted(weights.ids, ids)
-        before = float(pool.words_before[i])
-        factors = {
-            "position": float(ranked.omega[k] ** ranked.power),
-            "phraseness": float(ranked.phraseness[k] ** ranked.weight),
-            "informativeness": float(ranked.informativeness[k]),
-        }
-        if ranked.novelty[k] != 1:
-            factors["novelty"] = float(ranked.novelty[k])
-        return Explanation(
-            terms=tuple(
-                TermWeight(
-                    token, float(weights.document[j]), float(weights.neighbours[j]), float(weights.mixed[j])
-                )
-                for token, j in zip(self.encoder.tokens(ids), at.tolist(), strict=True)
-            ),
-            informativeness=float(ranked.informativeness[k]),
-            phraseness=float(ranked.phraseness[k]),
-            phraseness_document=float(pool.phraseness_document[i]),
-            phraseness_neighbours=float(pool.phraseness_neighbours[i]),
-            position=float(ranked.omega[k]),
-            words_before=int(before) if np.isfinite(before) else None,
-            factors=factors,
         )
 
 
@@ -366,24 +302,3 @@ def _check(text: object, top_k: object) -> None:
         raise InputError(f"A document must be a string, not {type(text).__name__}.")
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
         raise InputError(f"top_k must be a whole number of 0 or more, not {top_k!r}.")
-
-
-def _drop_contained(ranked: Ranked, folds: Sequence[str]) -> Ranked:
-    """Without the single words that are part of a better phrase."""
-    seen: set[str] = set()
-    keep = []
-    for k, folded in enumerate(folds):
-        words = folded.split()
-        if len(words) > 1 or folded not in seen:
-            keep.append(k)
-        seen.update(words)
-    rows = np.array(keep, np.int64)
-    return replace(
-        ranked,
-        pool=ranked.pool[rows],
-        scores=ranked.scores[rows],
-        omega=ranked.omega[rows],
-        phraseness=ranked.phraseness[rows],
-        informativeness=ranked.informativeness[rows],
-        novelty=ranked.novelty[rows],
-    )

@@ -38,6 +38,9 @@ class Source:
     id: str
     share: float
 
+    def to_dict(self) -> dict[str, str | float]:
+        return {"id": self.id, "share": self.share}
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
@@ -109,8 +112,6 @@ class Background(Protocol):
         """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
         ...
 
-    def sources(
-        self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]
-    ) -> Sequence[tuple[Source, ...]]:
+    def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
         """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
         ...

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from erukg.neighbours import Glossary, Neighbourhood, Terms
 from erukg.phrases import Candidates
 from erukg.settings import Settings
 
-__all__ = ["Pool", "Ranked", "Weights", "build_pool", "rank_pool"]
+__all__ = ["Pool", "Ranked", "Weights", "build_pool", "drop_contained", "rank_pool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Pool:
     phraseness_document   P(c | C_x)
     phraseness_neighbours Σ s̃ P(c | C̃_x')
     words_before          P_x(c), infinite for absent phrases
+    single                whether it is one word; only asked of present phrases
     """
 
     own: int
@@ -53,6 +55,7 @@ class Pool:
     phraseness_document: NDArray[np.float64]
     phraseness_neighbours: NDArray[np.float64]
     words_before: NDArray[np.float64]
+    single: NDArray[np.bool_]
     terms: Terms
 
     def __len__(self) -> int:
@@ -68,9 +71,23 @@ class Ranked:
     omega: NDArray[np.float64]
     phraseness: NDArray[np.float64]
     informativeness: NDArray[np.float64]
+    single: NDArray[np.float64]
     novelty: NDArray[np.float64]
     power: float
     weight: float
+
+    def take(self, rows: NDArray[np.int64]) -> Ranked:
+        """Some of them, in the order given."""
+        return replace(
+            self,
+            pool=self.pool[rows],
+            scores=self.scores[rows],
+            omega=self.omega[rows],
+            phraseness=self.phraseness[rows],
+            informativeness=self.informativeness[rows],
+            single=self.single[rows],
+            novelty=self.novelty[rows],
+        )
 
 
 def build_pool(
@@ -82,10 +99,12 @@ def build_pool(
 ) -> Pool:
     """Ĉ_x = C_x ∪ Top_100(C_N(x), P_pn) (Eq. 10), every neighbour candidate still counted as absent."""
     n = len(candidates.folds)
-    own_share = scoring.document_phraseness(candidates.counts, settings.frequency)
+    occurrences = np.array([len(spans) for spans in candidates.spans], np.int64)
+    own_share = scoring.document_phraseness(occurrences, settings.frequency)
+    single = np.array([" " not in folded for folded in candidates.folds], np.bool_)
     words_before = candidates.positions.astype(np.float64)
     if glossary is None or not len(neighbourhood.phrase_ids):
-        return Pool(n, np.full(n, -1, np.int64), own_share, np.zeros(n), words_before, own_terms)
+        return Pool(n, np.full(n, -1, np.int64), own_share, np.zeros(n), words_before, single, own_terms)
 
     own_ids = glossary.find(hash_phrases(candidates.folds))
     others = neighbourhood.phrase_ids
@@ -104,6 +123,7 @@ def build_pool(
         phraseness_document=np.concatenate((own_share, np.zeros(len(extra)))),
         phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
         words_before=np.concatenate((words_before, np.full(len(extra), np.inf))),
+        single=np.concatenate((single, np.zeros(len(extra), np.bool_))),
         terms=_join(own_terms, glossary.terms(others[extra])),
     )
 
@@ -118,9 +138,9 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
     information = scoring.informativeness(weights.mixed, terms, np.full(len(rows), gamma))
     phraseness = scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows])
     omega = scoring.position(pool.words_before[rows])
-    scores = scoring.score(
-        omega, phraseness, information, np.full(len(rows), power), np.full(len(rows), weight)
-    )
+    scores = scoring.score(omega, phraseness, information, np.full(len(rows), power), np.full(len(rows), weight))
+    single = np.where(pool.single[rows] & present, settings.single_word, 1.0)
+    scores *= single
     order = np.argsort(-scores, kind="stable")
     order = order[scores[order] > 0]
     novelty = np.ones(len(order))
@@ -129,18 +149,22 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
             scores[order], terms.take(order), weights.mixed, settings.diversity, len(order)
         )
         order = order[kept]
-    final = scores[order] * novelty
-    top = slice(0, limit)
-    return Ranked(
-        rows[order][top],
-        final[top],
-        omega[order][top],
-        phraseness[order][top],
-        information[order][top],
-        novelty[top],
-        power,
-        weight,
-    )
+    ranked = Ranked(
+        rows, scores, omega, phraseness, information, single, np.ones(len(rows)), power=power, weight=weight
+    ).take(order)
+    return replace(ranked, scores=ranked.scores * novelty, novelty=novelty).take(np.arange(min(limit, len(order))))
+
+
+def drop_contained(ranked: Ranked, folds: Sequence[str]) -> Ranked:
+    """Without the single words that are part of a better phrase; `folds` are those of the ranked phrases."""
+    seen: set[str] = set()
+    keep = []
+    for k, folded in enumerate(folds):
+        words = folded.split()
+        if len(words) > 1 or folded not in seen:
+            keep.append(k)
+        seen.update(words)
+    return ranked.take(np.array(keep, np.int64))
 
 
 def _look_up(

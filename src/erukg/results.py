@@ -52,7 +52,7 @@ class Keyphrase:
         if self.spans:
             out["spans"] = [list(span) for span in self.spans]
         if self.sources:
-            out["sources"] = [{"id": s.id, "share": s.share} for s in self.sources]
+            out["sources"] = [s.to_dict() for s in self.sources]
         if self.explanation is not None:
             e = self.explanation
             out["explanation"] = {
@@ -103,10 +103,11 @@ class Keyphrases:
         return len(self.present) + len(self.absent)
 
     def to_dict(self) -> dict[str, Any]:
+        # The key of a phrase's kind is always there, so that readers of the JSON need not ask.
         return {
             "id": self.id,
-            "present": [k.to_dict() for k in self.present],
-            "absent": [k.to_dict() for k in self.absent],
+            "present": [{**k.to_dict(), "spans": [list(span) for span in k.spans]} for k in self.present],
+            "absent": [{**k.to_dict(), "sources": [s.to_dict() for s in k.sources]} for k in self.absent],
         }
 
     def to_json(self) -> str:

@@ -65,9 +65,7 @@ def score(omega: Floats, phraseness: Floats, information: Floats, power: Floats,
     return np.where(phraseness > 0, omega**power * phraseness**weight * information, 0.0)
 
 
-def diversify(
-    scores: Floats, terms: Terms, weights: Floats, diversity: float, limit: int
-) -> tuple[Ints, Floats]:
+def diversify(scores: Floats, terms: Terms, weights: Floats, diversity: float, limit: int) -> tuple[Ints, Floats]:
     """Choose `limit` candidates one by one, each time the one with the highest score · (1 - diversity · overlap).
 
     Overlap is the share of a candidate's term weight that lies on terms of candidates already chosen. Returns the

@@ -28,7 +28,7 @@ def _switch(default: bool, help: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How candidates are found and scored: score = ω^p · P_pn^λ · f̂.
+    """How candidates are found and scored: score = ω^p · P_pn^λ · f̂, less for single words.
 
     Plain `Settings()` holds the values that did best on the development sets; `Settings.paper()` is the paper to
     the letter. `settings.replace(alpha=1, beta=1)` makes a changed copy. Fields whose name starts with `absent_`
@@ -38,16 +38,15 @@ class Settings:
     alpha: float = _number(0.8, 0, 1, "α: the document's share of term weights; the rest is its neighbours'")
     beta: float = _number(0.8, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'")
     phraseness: float = _number(1.5, 0, 10, "λ: exponent of P_pn")
-    length_penalty: float = _number(
-        -0.25, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases"
-    )
-    position: float = _number(1.0, 0, 10, "exponent of the position factor ω")
+    length_penalty: float = _number(-0.25, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases")
+    position: float = _number(2.0, 0, 10, "exponent of the position factor ω")
+    single_word: float = _number(0.85, 0, 1, "factor for phrases of one word")
     absent_phraseness: float = _number(1.5, 0, 10, "λ for absent phrases")
     absent_length_penalty: float = _number(-0.25, -20, 0.9, "γ for absent phrases")
     neighbours: int = _whole(100, 0, 10_000, "N: how many similar documents of the collection are consulted")
     neighbour_candidates: int = _whole(100, 0, 100_000, "how many of the neighbours' phrases are considered")
-    frequency: bool = _switch(False, "P(c|C_x) in proportion to how often c occurs, instead of 1/|C_x|")
-    drop_contained: bool = _switch(False, "leave out a single word that is part of a better phrase")
+    frequency: bool = _switch(True, "P(c|C_x) in proportion to how often c stands in the text, instead of 1/|C_x|")
+    drop_contained: bool = _switch(True, "leave out a single word that is part of a better phrase")
     diversity: float = _number(0.0, 0, 1, "push down phrases that repeat the terms of better ones")
     max_words: int = _whole(5, 1, 10, "longest phrase, in words")
 
@@ -76,6 +75,7 @@ class Settings:
                 "phraseness": 1.5,
                 "length_penalty": -0.25,
                 "position": 1.0,
+                "single_word": 1.0,
                 "absent_phraseness": 1.5,
                 "absent_length_penalty": -0.25,
                 "neighbours": 100,

@@ -50,8 +50,7 @@ class SpacyTagger:
             self._pipeline: Any = spacy.load(model, exclude=_UNUSED) if isinstance(model, str) else model
         except OSError as error:
             raise MissingExtraError(
-                f"SpacyTagger cannot load the spaCy model '{name}'; "
-                f"install it with: python -m spacy download {name}"
+                f"SpacyTagger cannot load the spaCy model '{name}'; install it with: python -m spacy download {name}"
             ) from error
         if "tagger" not in self._pipeline.pipe_names:
             raise InputError(f"The spaCy model '{name}' has no tagger; choose one that has one.")

@@ -31,17 +31,13 @@ Shell = Callable[..., subprocess.Popen[bytes]]
 
 
 def write_lines(path: Path, count: int) -> Path:
-    path.write_text(
-        "".join(json.dumps({"id": f"d{i}", "text": f"sparse graph {i}"}) + "\n" for i in range(count))
-    )
+    path.write_text("".join(json.dumps({"id": f"d{i}", "text": f"sparse graph {i}"}) + "\n" for i in range(count)))
     return path
 
 
 def test_one_bad_line_among_many(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text(
-        '{"id": "1", "text": "sea ice"}\n{"id": "2", "text": \n{"id": "3", "text": "sparse graph"}\n'
-    )
+    path.write_text('{"id": "1", "text": "sea ice"}\n{"id": "2", "text": \n{"id": "3", "text": "sparse graph"}\n')
     result = run("generate", path)
     assert result.exit_code == 3
     assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["1", "3"]

@@ -32,9 +32,7 @@ def results(result: Result) -> list[dict[str, object]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_generate_writes_what_the_library_returns(
-    run: Run, document: Path, tiny_generator: KeyphraseGenerator
-) -> None:
+def test_generate_writes_what_the_library_returns(run: Run, document: Path, tiny_generator: KeyphraseGenerator) -> None:
     result = run("generate", document, "--top-k", 3)
     assert result.exit_code == 0
     assert result.stderr == ""
@@ -47,18 +45,12 @@ def test_generate_writes_what_the_library_returns(
 
 
 def test_settings_reach_the_generator(run: Run, document: Path, tiny_generator: KeyphraseGenerator) -> None:
-    result = run(
-        "generate", document, "--length-penalty", "-3", "--frequency", "--max-words", 2, "--diversity", 0.5
-    )
+    result = run("generate", document, "--length-penalty", "-3", "--frequency", "--max-words", 2, "--diversity", 0.5)
     settings = Settings(length_penalty=-3, frequency=True, max_words=2, diversity=0.5)
-    assert Keyphrases.from_json(result.stdout) == tiny_generator.generate(
-        TEXT, 10, settings, id=str(document)
-    )
+    assert Keyphrases.from_json(result.stdout) == tiny_generator.generate(TEXT, 10, settings, id=str(document))
     result = run("generate", document, "--paper", "--no-frequency", "--position", 0)
     settings = Settings.paper(position=0)
-    assert Keyphrases.from_json(result.stdout) == tiny_generator.generate(
-        TEXT, 10, settings, id=str(document)
-    )
+    assert Keyphrases.from_json(result.stdout) == tiny_generator.generate(TEXT, 10, settings, id=str(document))
 
 
 def test_every_setting_is_an_option(run: Run) -> None:
@@ -67,9 +59,7 @@ def test_every_setting_is_an_option(run: Run) -> None:
         assert "--" + name.replace("_", "-") in text
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [("alpha", 2), ("alpha", "nan"), ("max-words", 0), ("length-penalty", 1)]
-)
+@pytest.mark.parametrize(("option", "value"), [("alpha", 2), ("alpha", "nan"), ("max-words", 0), ("length-penalty", 1)])
 def test_settings_out_of_range(run: Run, document: Path, option: str, value: object) -> None:
     result = run("generate", document, f"--{option}", value)
     assert result.exit_code == 1
@@ -102,9 +92,7 @@ def test_rank(run: Run, document: Path, tmp_path: Path, tiny_generator: Keyphras
 def test_explain_makes_the_product(run: Run, document: Path) -> None:
     (data,) = results(run("generate", document, "--explain"))
     for phrase in data["present"]:  # type: ignore[attr-defined]
-        assert math.prod(phrase["explanation"]["factors"].values()) == pytest.approx(
-            phrase["score"], rel=1e-5
-        )
+        assert math.prod(phrase["explanation"]["factors"].values()) == pytest.approx(phrase["score"], rel=1e-5)
     table = run("generate", document, "--explain", "--format", "table").stdout
     assert "score = position × phraseness ×" in " ".join(table.split())
     assert "deep" in table
@@ -116,9 +104,7 @@ def test_explain_makes_the_product(run: Run, document: Path) -> None:
 
 
 def test_csv(run: Run, document: Path) -> None:
-    header, *rows = csv.reader(
-        StringIO(run("generate", document, document, "--format", "csv", "-k", 2).stdout)
-    )
+    header, *rows = csv.reader(StringIO(run("generate", document, document, "--format", "csv", "-k", 2).stdout))
     assert header == ["id", "kind", "rank", "phrase", "score", "spans", "sources"]
     assert [row[1:3] for row in rows] == [["present", "1"], ["present", "2"]] * 2
     start, end = map(int, rows[0][5].split()[0].split("-"))
@@ -223,9 +209,7 @@ def test_damaged_or_missing_model(tmp_path: Path, document: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{")
     for folder in (tmp_path / "model", tmp_path / "none"):
-        result = CliRunner().invoke(
-            app, ["generate", str(document), "--model", str(folder), "--no-collection"]
-        )
+        result = CliRunner().invoke(app, ["generate", str(document), "--model", str(folder), "--no-collection"])
         assert result.exit_code == 1
         assert len(result.stderr.splitlines()) == 1
         assert result.stdout == ""

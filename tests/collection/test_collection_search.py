@@ -9,10 +9,11 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import pytest
-from samples import PlainCollection, WordAnalyser, make_collection, make_records, make_text
+from samples import PlainCollection, WordAnalyser, make_collection, make_records, make_text, write_jsonl
 
 from erukg.collection import Collection, DocumentRecord
 from erukg.collection.analysis import analyse, stems, terms_of
+from erukg.collection.benchmark import compare_search
 from erukg.errors import InputError
 from erukg.folding import fold, hash_phrases
 from erukg.neighbours import Background
@@ -43,14 +44,14 @@ def test_scores_are_those_of_the_formula(collection: Collection, plain: PlainCol
         expected = plain.scores(text)[:50]
         np.testing.assert_allclose(hits.scores, [s for s, _ in expected], rtol=2e-6)
         assert np.all(hits.scores[1:] <= hits.scores[:-1])
-        by_number = dict((i, s) for s, i in plain.scores(text))
+        by_number = {i: s for s, i in plain.scores(text)}
         np.testing.assert_allclose(hits.scores, [by_number[i] for i in hits.documents.tolist()], rtol=2e-6)
 
 
 def test_neighbourhood_is_that_of_the_definitions(collection: Collection, plain: PlainCollection) -> None:
     for text in QUERIES:
         near = collection.neighbourhood(text, 30)
-        scores = dict((i, s) for s, i in plain.scores(text))
+        scores = {i: s for s, i in plain.scores(text)}
         chosen = [(scores[i], i) for i in near.documents.tolist()]
         phrases, terms = plain.sums(chosen)
         total = sum(s for s, _ in chosen)
@@ -65,18 +66,14 @@ def test_neighbourhood_is_that_of_the_definitions(collection: Collection, plain:
         np.testing.assert_allclose(near.term_weights, [terms[t] for t in sorted(terms)], rtol=0.05)
 
 
-def test_sources_are_the_neighbours_that_hold_the_phrase(
-    collection: Collection, plain: PlainCollection
-) -> None:
+def test_sources_are_the_neighbours_that_hold_the_phrase(collection: Collection, plain: PlainCollection) -> None:
     near = collection.neighbourhood(QUERIES[0], 30)
     asked = near.phrase_ids[::-1]
     found = collection.sources(near, asked)
     share = dict(zip(collection.ids(near.documents), near.shares.tolist(), strict=True))
     for form, sources in zip(collection.glossary.phrases(asked), found, strict=True):
         expected = [
-            RECORDS[i].id
-            for i in near.documents.tolist()
-            if fold(form) in {p.fold for p in plain.encoded[i].phrases}
+            RECORDS[i].id for i in near.documents.tolist() if fold(form) in {p.fold for p in plain.encoded[i].phrases}
         ]
         assert [s.id for s in sources] == expected
         assert [s.share for s in sources] == [share[i] for i in expected]
@@ -144,10 +141,8 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
     texts = [make_text(rng, 30) for _ in range(12)]
     expected = [one.search(text, 100) for text in texts]
     with ThreadPoolExecutor(4) as pool:
-        for collection in (one, many):
-            for hits, other in zip(
-                pool.map(lambda t: collection.search(t, 100), texts), expected, strict=True
-            ):  # noqa: B023
+        for search in (one.search, many.search):
+            for hits, other in zip(pool.map(search, texts, [100] * len(texts)), expected, strict=True):
                 assert hits.documents.tolist() == other.documents.tolist()
                 assert hits.scores.tolist() == other.scores.tolist()
     with pytest.raises(InputError, match="at least 1 thread"):
@@ -219,3 +214,15 @@ def test_analysis_from_many_threads() -> None:
         assert list(pool.map(stems, texts)) == expected
         numbers = list(pool.map(terms_of, texts))
     assert all(np.array_equal(n, terms_of(t)) for n, t in zip(numbers, texts, strict=True))
+
+
+def test_benchmark_compares_like_with_like(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "a.jsonl", make_records(600, seed=12))
+    found = list(compare_search([source], [300, 600], queries=60, neighbours=20))
+    assert [timing.documents for timing in found] == [300, 600]
+    for timing in found:
+        assert timing.recall == 1
+        assert timing.error < 1e-5
+        assert timing.erukg_ms > 0 < timing.bm25s_ms
+    with pytest.raises(InputError, match="hold 600 documents, fewer than"):
+        list(compare_search([source], [601]))

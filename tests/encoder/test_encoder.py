@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import write_model
+from safetensors.numpy import load_file, save_file
 
 from erukg.encoder import Encoder, ModelFolder, find_model
 from erukg.errors import ModelError
+from tiny import write_model
 
 SENTENCE = "we propose a deep neural network for sea ice radar image search , quickly .".split()
 
@@ -55,13 +56,74 @@ def test_long_texts_run_in_windows(tiny_encoder: Encoder) -> None:
     assert {i for a, b in windows for i in range(a, b)} == set(range(len(pieces.ids)))
     whole = tiny_encoder.encode(pieces, every_term(tiny_encoder))
     parts = [
-        tiny_encoder._run(pieces.ids[a:b])[0] @ tiny_encoder._embeddings.T + tiny_encoder._bias
-        for a, b in windows
+        tiny_encoder._run(pieces.ids[a:b])[0] @ tiny_encoder._embeddings.T + tiny_encoder._bias for a, b in windows
     ]
     expected = np.log1p(np.maximum(np.concatenate(parts).max(axis=0), 0))
     expected[tiny_encoder.vocabulary.special] = 0
     np.testing.assert_allclose(whole.weights, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(whole.tags.reshape(40, -1), np.tile(whole.tags[: len(SENTENCE)], (40, 1)))
+
+
+def load_and_run(folder: Path) -> None:
+    encoder = Encoder.load(folder)
+    encoder.encode(encoder.pieces(SENTENCE), every_term(encoder))
+
+
+def with_head(model: Path, target: Path, **changes: np.ndarray | None) -> Path:
+    """A copy of a model with other tensors in its head; None takes one out."""
+    folder = Path(shutil.copytree(model, target))
+    head = {**load_file(folder / "head.safetensors"), **changes}
+    save_file({k: v for k, v in head.items() if v is not None}, folder / "head.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["files"]["head.safetensors"]["bytes"] = (folder / "head.safetensors").stat().st_size
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path) -> None:
+    """Against the formula word by word, in windows that cut words, with a head of arbitrary numbers."""
+    rng = np.random.default_rng(4)
+    head = {"tag_bias": rng.normal(size=4), "tag_out": rng.normal(size=(4, 4)), "tag_out_bias": rng.normal(size=4)}
+    head = {name: values.astype(np.float32) for name, values in head.items()}
+    encoder = Encoder.load(with_head(tiny_model, tmp_path / "m", **head))
+    vocabulary = ["network", "neural", "2020", "7a", "quickly", "abc", "the", "", "graphical", "y9", "x" * 30]
+    words = [vocabulary[i] for i in rng.integers(len(vocabulary), size=300)]
+    pieces = encoder.pieces(words)
+    windows = encoder._windows(len(pieces.ids))
+    outputs = [encoder._run(pieces.ids[a:b])[1] for a, b in windows]
+    cut = 0
+    for word, tag in enumerate(encoder.encode(pieces, np.empty(0, np.int32)).tags.tolist()):
+        first, end = int(pieces.starts[word]), int(pieces.starts[word + 1])
+        if first == end:
+            assert tag == 0
+            continue
+        (a, b), parts = max(zip(windows, outputs, strict=True), key=lambda w: min(first - w[0][0], w[0][1] - 1 - first))
+        last = min(end, b) - 1
+        cut += last < end - 1
+        hidden = np.maximum(parts[first - a + 1, :4] + parts[last - a + 1, 4:] + head["tag_bias"], 0)
+        assert tag == (head["tag_out"] @ hidden + head["tag_out_bias"]).argmax()
+    assert cut
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tag_bias": None}, "lacks the tag head"),
+        ({"tag_out": None}, "lacks the tag head"),
+        ({"tag_bias": np.zeros(5, np.float32)}, "tag head of shapes"),
+        ({"tag_bias": np.zeros((2, 2), np.float32)}, "tag head of shapes"),
+        ({"tag_bias": np.zeros(0, np.float32), "tag_out": np.zeros((4, 0), np.float32)}, "tag head of shapes"),
+        ({"tag_out": np.zeros((3, 4), np.float32)}, "tag head of shapes"),
+        ({"tag_out_bias": np.zeros(4, np.float16)}, "not float32"),
+        ({"tag_bias": np.zeros(6, np.float32), "tag_out": np.zeros((4, 6), np.float32)}, "width 8 .* asks for 12"),
+    ],
+)
+def test_a_tag_head_that_does_not_fit_is_refused(
+    tiny_model: Path, tmp_path: Path, changes: dict[str, np.ndarray | None], message: str
+) -> None:
+    folder = with_head(tiny_model, tmp_path / "m", **changes)
+    with pytest.raises(ModelError, match=message):
+        load_and_run(folder)
 
 
 def test_int8_is_close_to_fp32(tiny_encoder: Encoder, tmp_path: Path) -> None:
@@ -116,9 +178,7 @@ def edit(folder: Path, **changes: object) -> None:
         ({"files": {}}, "says None"),
     ],
 )
-def test_wrong_configuration_is_refused(
-    tiny_model: Path, tmp_path: Path, changes: dict, message: str
-) -> None:
+def test_wrong_configuration_is_refused(tiny_model: Path, tmp_path: Path, changes: dict, message: str) -> None:
     folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
     edit(folder, **changes)
     with pytest.raises(ModelError, match=message):
@@ -151,15 +211,14 @@ def test_damage_is_found_by_verify_and_never_crashes(tiny_model: Path, tmp_path:
             ModelFolder.open(folder).verify()
     (folder / name).write_bytes(bytes(len(clean)))
     with pytest.raises(ModelError):
-        encoder = Encoder.load(folder)
-        encoder.encode(encoder.pieces(SENTENCE), every_term(encoder))
+        load_and_run(folder)
 
 
 def test_finding_models(tiny_model: Path, tmp_path: Path) -> None:
     assert find_model(tiny_model) == tiny_model
     with pytest.raises(ModelError, match="no model folder or bundled model 'nowhere'"):
         find_model("nowhere")
-    with pytest.raises(ModelError, match="no encoder.int8.onnx"):
+    with pytest.raises(ModelError, match=r"no encoder\.int8\.onnx"):
         ModelFolder.open(tiny_model, "int8")
     with pytest.raises(ModelError, match="no precision"):
         ModelFolder.open(tiny_model, "int4")

@@ -105,19 +105,13 @@ def test_present_is_decided_by_letters_in_paper_and_by_stemmed_words_in_stemmed(
 
 
 def test_no_phrase_is_found_across_the_title_or_a_sentence_end() -> None:
-    r = record(
-        "Peer networks", "search engines. Queries help.", "networks search", "engine query", "peer network"
-    )
+    r = record("Peer networks", "search engines. Queries help.", "networks search", "engine query", "peer network")
     assert set(gold(r, "stemmed").present) == {"peer network"}
     assert gold(r, "paper").n_absent == 2
 
 
 def test_punctuation_and_hyphens_do_not_separate_answers() -> None:
-    assert (
-        phrase_key(" (Peer-to-Peer Networks). ")
-        == phrase_key("peer to peer network")
-        == "peer to peer network"
-    )
+    assert phrase_key(" (Peer-to-Peer Networks). ") == phrase_key("peer to peer network") == "peer to peer network"
     assert phrase_key("...") == ""
     r = record(*TEXT, "?!", "sea ice")
     assert gold(r).n_present + gold(r).n_absent == 1
@@ -242,12 +236,8 @@ def test_agrees_with_a_second_implementation_on_1000_random_cases() -> None:
     records, predictions = [], []
     for i in range(1000):
         title = " ".join(rng.choices(WORDS, k=rng.randint(1, 6)))
-        abstract = ". ".join(
-            " ".join(rng.choices(WORDS, k=rng.randint(1, 8))) for _ in range(rng.randint(1, 5))
-        )
-        records.append(
-            Record(f"{i}", title, abstract, tuple(random_phrase(rng) for _ in range(rng.randint(0, 12))))
-        )
+        abstract = ". ".join(" ".join(rng.choices(WORDS, k=rng.randint(1, 8))) for _ in range(rng.randint(1, 5)))
+        records.append(Record(f"{i}", title, abstract, tuple(random_phrase(rng) for _ in range(rng.randint(0, 12)))))
         predictions.append(tuple([random_phrase(rng) for _ in range(rng.randint(0, 60))] for _ in range(2)))
     dataset = Dataset("random", tuple(records))
     for protocol in ("paper", "stemmed"):
@@ -255,11 +245,7 @@ def test_agrees_with_a_second_implementation_on_1000_random_cases() -> None:
         for kind, wanted_present in (("present", True), ("absent", False)):
             expected = []
             for r, prediction in zip(records, predictions, strict=True):
-                right = [
-                    p
-                    for p in r.keyphrases
-                    if other_present(p, r.title, r.abstract, protocol) == wanted_present
-                ]
+                right = [p for p in r.keyphrases if other_present(p, r.title, r.abstract, protocol) == wanted_present]
                 if right:
                     expected.append(other_scores(prediction[not wanted_present], right))
             assert got.kind(kind).documents == len(expected) > 300

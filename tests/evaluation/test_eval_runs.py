@@ -51,8 +51,7 @@ def sets(tmp_path: Path) -> Path:
     folder.mkdir()
     for name, chosen in (("inspec", records()), ("nus", records()[1:])):
         rows = [
-            {"id": r.id, "title": r.title, "abstract": r.abstract, "keyphrases": list(r.keyphrases)}
-            for r in chosen
+            {"id": r.id, "title": r.title, "abstract": r.abstract, "keyphrases": list(r.keyphrases)} for r in chosen
         ]
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
@@ -130,9 +129,7 @@ def test_a_damaged_store_is_refused_or_mended(tmp_path: Path) -> None:
     store = PredictionStore(tmp_path, system.name, system.describe(), dataset)
     expected = predict(system, dataset, store)
     lines = store.path.read_text().splitlines(keepends=True)
-    store.path.write_text(
-        lines[0] + "{]\n" + '{"id": "d1", "present": [1], "absent": []}\n' + "".join(lines[3:])
-    )
+    store.path.write_text(lines[0] + "{]\n" + '{"id": "d1", "present": [1], "absent": []}\n' + "".join(lines[3:]))
     mended = FirstWords()
     assert predict(mended, dataset, store) == expected
     assert mended.asked == ["d0", "d1"]
@@ -196,9 +193,7 @@ def test_report_has_both_protocols_paper_first(tmp_path: Path, sets: Path) -> No
     print_report(Console(file=out, width=160), datasets, results, comparisons)
     text = out.getvalue()
     order = [
-        text.index(f"{kind} phrases, protocol '{p}'")
-        for p in ("paper", "stemmed")
-        for kind in ("present", "absent")
+        text.index(f"{kind} phrases, protocol '{p}'") for p in ("paper", "stemmed") for kind in ("present", "absent")
     ]
     assert order == sorted(order)
     assert "first-words minus later" in text
@@ -286,9 +281,7 @@ def test_command_runs_our_extractor_and_repeats_to_the_last_digit(
     assert ours["scores"]["paper"]["sets"]["inspec"]["present"]["documents"] == 4
     # The stored predictions are what the generator says.
     (file,) = (
-        f
-        for f in (tmp_path / "one" / "inspec").iterdir()
-        if ours["predictions"]["inspec"].startswith(f.stem[-16:])
+        f for f in (tmp_path / "one" / "inspec").iterdir() if ours["predictions"]["inspec"].startswith(f.stem[-16:])
     )
     stored = [json.loads(line) for line in file.read_text().splitlines()[1:]]
     for row, record in zip(stored, records(), strict=True):
@@ -315,10 +308,7 @@ def test_command_limits_and_settings(tmp_path: Path, sets: Path, tiny_model: Pat
     )
     report = json.loads(out.read_text())
     assert report["sets"][0]["documents"] == 1
-    assert (
-        report["systems"][0]["description"]["settings"]
-        == Settings.paper(alpha=1, beta=1, position=0.5).to_dict()
-    )
+    assert report["systems"][0]["description"]["settings"] == Settings.paper(alpha=1, beta=1, position=0.5).to_dict()
     assert [p.name for p in out.parent.iterdir()] == ["r.json"]
 
 

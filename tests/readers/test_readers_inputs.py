@@ -124,13 +124,9 @@ def test_very_deep_folder(tmp_path: Path) -> None:
 
 
 def test_stdin_is_text_unless_told(tmp_path: Path) -> None:
-    assert list(read_documents(["-"], stdin=BytesIO(b"Sea ice"))) == [
-        InputDocument("stdin", "Sea ice", "stdin")
-    ]
+    assert list(read_documents(["-"], stdin=BytesIO(b"Sea ice"))) == [InputDocument("stdin", "Sea ice", "stdin")]
     lines = BytesIO(b'{"text": "a"}\n')
-    assert list(read_documents(["-"], form="jsonl", stdin=lines)) == [
-        InputDocument("stdin:1", "a", "stdin:1")
-    ]
+    assert list(read_documents(["-"], form="jsonl", stdin=lines)) == [InputDocument("stdin:1", "a", "stdin:1")]
     twice = list(read_documents(["-", "-"], stdin=BytesIO(b"")))
     assert isinstance(twice[1], BadDocument)
 

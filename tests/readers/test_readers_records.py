@@ -96,9 +96,7 @@ def test_compressed_lines(tmp_path: Path, suffix: str) -> None:
 
 def test_truncated_compressed_lines_keep_what_came_before(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
-    whole = gzip.compress(
-        b"".join(json.dumps({"text": f"document {i}"}).encode() + b"\n" for i in range(5000))
-    )
+    whole = gzip.compress(b"".join(json.dumps({"text": f"document {i}"}).encode() + b"\n" for i in range(5000)))
     path.write_bytes(whole[: len(whole) // 2])
     items = read(path)
     assert len(items) > 2

@@ -98,13 +98,27 @@ def test_tags_sit_on_their_pieces(prepared: Path) -> None:
     source = batches(prepared, document_length=64)
     batch = source.tags(1, 12)
     common = set(range(60, 90))
-    for ids, labels in zip(batch.group.ids, batch.labels, strict=True):
-        assert labels[0] == -1
-        for piece, label in zip(ids, labels, strict=True):
-            if label >= 0:
-                assert label == (0 if int(piece) in common else 1 + int(piece) % 3)
+    for piece, label in zip(batch.group.ids.ravel()[batch.first], batch.labels, strict=True):
+        assert label == (0 if int(piece) in common else 1 + int(piece) % 3)
     held_out = list(source.held_out_tags(4, 100))
-    assert sum(len(b.labels) for b in held_out) == 12
+    assert sum(len(b.group.ids) for b in held_out) == 12
+
+
+@pytest.mark.parametrize(("length", "end"), [(32, 6), (6, 4)])
+def test_words_go_from_first_to_last_piece(prepared: Path, tmp_path: Path, length: int, end: int) -> None:
+    folder = Path(shutil.copytree(prepared, tmp_path / "copy"))
+    for name, values in {
+        "ids": np.arange(60, 72, dtype=np.uint16),
+        "offsets": np.array([0, 6, 9, 9, 11, 12], np.int64),
+        "labels": np.array([1, -1, 0, -1, -1, -1, 2, -1, -1, 3, -1, 0], np.int8),
+        "split": np.array([1, 1, 1, 1, 0], np.uint8),
+    }.items():
+        np.save(folder / "tagged" / f"{name}.npy", values)
+    (batch,) = batches(folder, document_length=length).held_out_tags(4, 4)
+    rows, first = np.divmod(batch.first, batch.group.ids.shape[1])
+    last = batch.last - rows * batch.group.ids.shape[1]
+    words = list(zip(rows.tolist(), first.tolist(), last.tolist(), batch.labels.tolist(), strict=True))
+    assert words == [(0, 1, 2, 1), (0, 3, end, 0), (1, 1, 3, 2), (3, 1, 2, 3)]
 
 
 def test_damaged_folders_are_refused(prepared: Path, tmp_path: Path) -> None:
@@ -146,12 +160,8 @@ def test_cropped_references_are_short_runs_of_their_words(prepared: Path) -> Non
     assert np.array_equal(
         batch.references.ids, batches(prepared, crop=1.0, reference_length=16).triplets(3, 24).references.ids
     )
-    for number, ids, mask in zip(
-        batch.reference_numbers, batch.references.ids, batch.references.mask, strict=True
-    ):
-        whole = data.reference_ids[
-            data.reference_offsets[number] : data.reference_offsets[number + 1]
-        ].tolist()
+    for number, ids, mask in zip(batch.reference_numbers, batch.references.ids, batch.references.mask, strict=True):
+        whole = data.reference_ids[data.reference_offsets[number] : data.reference_offsets[number + 1]].tolist()
         kept = ids[mask].tolist()[1:-1]
         assert any(whole[i : i + len(kept)] == kept for i in range(len(whole)))
         assert len(kept) == len(whole) if len(whole) <= 2 else 2 <= len(kept) < len(whole)

@@ -44,9 +44,7 @@ ROWS = [
 @pytest.fixture
 def rows(tmp_path: Path) -> list[dict[str, object]]:
     source = write_rows(tmp_path / "harbour.jsonl.xz", ROWS)
-    summary = prepare_dev(
-        source, write_tokenizer(tmp_path / "t.json"), WordList(), tmp_path / "dev", quiet=True
-    )
+    summary = prepare_dev(source, write_tokenizer(tmp_path / "t.json"), WordList(), tmp_path / "dev", quiet=True)
     assert summary.file == tmp_path / "dev" / "harbour.jsonl"
     assert (summary.documents, summary.without_gold, summary.gold) == (2, 1, 4)
     assert summary.reachable == 1.0

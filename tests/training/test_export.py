@@ -19,7 +19,7 @@ from erukg.training.export.folder import export, fingerprint, write_model_folder
 from erukg.training.export.int8 import quantise_rows  # noqa: E402
 from erukg.training.export.onnx import check_onnx, run_onnx, write_onnx  # noqa: E402
 from erukg.training.export.publish import checksum, published  # noqa: E402
-from erukg.training.model import TermModel  # noqa: E402
+from erukg.training.model import TAG_WIDTH, TermModel  # noqa: E402
 from erukg.training.run import load_trained  # noqa: E402
 
 torch.set_num_threads(1)
@@ -54,11 +54,11 @@ def test_onnx_equals_torch(model: TermModel, tmp_path: Path) -> None:
     assert check_onnx(model, tmp_path / "encoder.onnx") <= 1e-4
     states, tags, vector = run_onnx(tmp_path / "encoder.onnx", *inputs(model, [2, 99, 3]))
     assert states.shape == (1, 3, 64)
-    assert tags.shape == (1, 3, 4)
+    assert tags.shape == (1, 3, 2 * TAG_WIDTH)
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
     with torch.no_grad():
         other = load_trained_copy(model)
-        other.tag.out.bias.add_(1.0)
+        other.tag.project.weight.mul_(1.5)
     with pytest.raises(ModelError, match="differs from the model"):
         check_onnx(other, tmp_path / "encoder.onnx")
 
@@ -94,10 +94,27 @@ def test_the_package_reads_the_same_term_weights(model: TermModel, exported: dic
         pieces = encoder.pieces(["banan", "gaten", "dilan", "peten"])
         found[layout] = encoder.encode(pieces, terms)
     expected = term_weights(model, [2, *pieces.ids.tolist(), 3])
+    expected[encoder.vocabulary.special] = 0
     assert (expected > 0).sum() > 5
     np.testing.assert_allclose(found["fp32"].weights, expected, atol=1e-4)
     np.testing.assert_allclose(found["int8"].weights, expected, atol=0.05 * float(expected.max()))
     assert found["fp32"].vector @ found["int8"].vector > 0.99
+
+
+def test_the_package_reads_the_same_tags(model: TermModel, exported: dict[str, Path]) -> None:
+    words = ["banan", "xyz", "gaten", ",", "dilan", "qrstu", "peten", "."] * 4
+    found = {}
+    for layout in ("fp32", "int8"):
+        encoder = Encoder.load(exported[layout])
+        pieces = encoder.pieces(words)
+        found[layout] = encoder.encode(pieces, np.empty(0, np.int32)).tags
+    rows = torch.tensor([[2, *pieces.ids.tolist(), 3]])
+    first, last = torch.from_numpy(pieces.starts[:-1] + 1), torch.from_numpy(pieces.starts[1:])
+    with torch.no_grad():
+        expected = model.tags(model.encode(rows, torch.ones_like(rows)), first, last).argmax(1).numpy()
+    assert len(set(expected.tolist())) > 1
+    assert found["fp32"].tolist() == expected.tolist()
+    assert (found["int8"] == expected).mean() > 0.8
 
 
 def test_sparse_encoder_gives_the_same_term_weights(model: TermModel, exported: dict[str, Path]) -> None:
@@ -163,9 +180,7 @@ def test_what_cannot_be_exported_is_said(model: TermModel, prepared: Path, tmp_p
     assert not (tmp_path / "x").exists()
 
 
-def test_the_commands_train_and_export(
-    tiny_run: Path, prepared: Path, tiny_base: Path, tmp_path: Path
-) -> None:
+def test_the_commands_train_and_export(tiny_run: Path, prepared: Path, tiny_base: Path, tmp_path: Path) -> None:
     from erukg.cli.train import app
 
     stages = [

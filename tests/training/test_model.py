@@ -29,7 +29,7 @@ def texts(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def noisy(seed: int = 3) -> TermModel:
-    """A model whose every weight matters: also biases, norms and the mix of layers."""
+    """A model whose every weight matters: also biases and norms."""
     model = random_base(SHAPE, seed)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -59,7 +59,6 @@ def test_equals_bert_for_masked_lm() -> None:
     torch.testing.assert_close(vector.norm(dim=1), torch.ones(4))
     plain = found.hidden_states[-1][1, :7].mean(0)
     torch.testing.assert_close(vector[1], plain / plain.norm(), atol=1e-5, rtol=1e-4)
-    assert model.tags(outputs).shape == (4, 12, 4)
 
 
 def pooled(function, model: TermModel) -> list[torch.Tensor]:
@@ -118,6 +117,37 @@ def test_weights_through_a_folder(tmp_path: Path) -> None:
     save_base(model, tmp_path / "half", tmp_path / "tokenizer.json", half=True)
     half, _ = load_base(tmp_path / "half")
     torch.testing.assert_close(half.word_embeddings, model.word_embeddings, atol=1e-3, rtol=1e-3)
+
+
+def test_tags_come_from_three_layers_of_first_and_last_piece() -> None:
+    model = noisy()
+    ids, mask = texts()
+    with torch.no_grad():
+        outputs = model.encode(ids, mask)
+        found = model.tags(outputs, torch.tensor([1, 14, 14]), torch.tensor([1, 17, 14]))
+    assert model.tag_layers == (0, 1, 2)
+    states = torch.cat(outputs.hidden, -1)
+    first, last = model.tag.project.weight.chunk(2)
+    for logits, row, a, b in zip(found, (0, 1, 1), (1, 2, 2), (1, 5, 2), strict=True):
+        hidden = torch.relu(first @ states[row, a] + last @ states[row, b] + model.tag.bias)
+        torch.testing.assert_close(logits, model.tag.out.weight @ hidden + model.tag.out.bias, atol=1e-4, rtol=1e-4)
+    assert not torch.allclose(found[1], found[2])
+
+
+def test_a_tag_head_of_another_form_starts_anew(tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    model = noisy()
+    state = {k: v for k, v in model.state_dict().items() if not k.startswith("tag.")}
+    old = {"tag.dense.weight": torch.ones(128, 32), "tag.out.weight": torch.ones(4, 128)}
+    (tmp_path / "config.json").write_text(json.dumps(SHAPE.to_config()))
+    save_file({**state, **old}, tmp_path / "model.safetensors")
+    with pytest.warns(UserWarning, match=r"tag head in .* starts anew"):
+        again, has_head = load_base(tmp_path, seed=5)
+    assert has_head
+    fresh = random_base(SHAPE, 5).state_dict()
+    for name, tensor in again.state_dict().items():
+        assert torch.equal(tensor, fresh[name] if name.startswith("tag.") else state[name]), name
 
 
 def test_an_encoder_without_a_head_says_so(tmp_path: Path) -> None:

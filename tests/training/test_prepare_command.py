@@ -19,9 +19,7 @@ def run(*arguments: object) -> tuple[int, str]:
 
 def test_references_and_tagged_text_make_one_folder(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path / "corpus.jsonl.xz", PAPERS)
-    own = write_rows(
-        tmp_path / "own.jsonl", [{"reference": "tides", "document": "The tide.", "type": "post"}]
-    )
+    own = write_rows(tmp_path / "own.jsonl", [{"reference": "tides", "document": "The tide.", "type": "post"}])
     tokenizer = write_tokenizer(tmp_path / "tokenizer.json")
     tagged = tmp_path / "tagged.tsv"
     tagged.write_text("Tide\tNN\n\ntables\tNNS\n")

@@ -229,18 +229,14 @@ def unarxive_paper() -> dict[str, object]:
     return {
         "paper_id": "2101.00009",
         "metadata": {"title": "Harbour forecasts that keep\n  their promises"},
-        "abstract": {
-            "text": "  We forecast the water level of harbours and show how often a forecast is right."
-        },
+        "abstract": {"text": "  We forecast the water level of harbours and show how often a forecast is right."},
         "body_text": [
             part(
                 "Introduction",
                 "1",
                 "Tables of the tide are old {{cite:aa}}. Nobody cites anything here at all.",
             ),
-            part(
-                "Sensors", "2.1", "Floating gauges are cheap and they are robust {{cite:bb}}, {{cite:cc}}. "
-            ),
+            part("Sensors", "2.1", "Floating gauges are cheap and they are robust {{cite:bb}}, {{cite:cc}}. "),
             part(
                 "More",
                 "2.2",

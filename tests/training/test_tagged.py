@@ -34,8 +34,7 @@ class EndingTagger:
 
 def corpus(folder: Path, name: str, count: int) -> Path:
     rows = [
-        {"id": f"{name}{i}", "title": f"Tidal harbour {i}", "abstract": f"A {name} of {i} waves."}
-        for i in range(count)
+        {"id": f"{name}{i}", "title": f"Tidal harbour {i}", "abstract": f"A {name} of {i} waves."} for i in range(count)
     ]
     return write_rows(folder / f"{name}.jsonl.xz", rows)
 
@@ -94,9 +93,7 @@ def test_the_same_seed_gives_the_same_sample(tmp_path: Path) -> None:
 
 def test_tagged_text_is_taken_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "tagged.tsv"
-    path.write_text(
-        "# text 1\nThe\tDT\ntidal\tJJ\ntables\tNNS\n\n\nnine\tNUM\nharbours\tNOUN\n", encoding="utf-8"
-    )
+    path.write_text("# text 1\nThe\tDT\ntidal\tJJ\ntables\tNNS\n\n\nnine\tNUM\nharbours\tNOUN\n", encoding="utf-8")
     assert [list(words) for words, _ in read_tagged(path)] == [
         ["The", "tidal", "tables"],
         ["nine", "harbours"],

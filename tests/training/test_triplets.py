@@ -59,9 +59,7 @@ def sources(folder: Path) -> list[Reader]:
     alias = {**PAPERS[0], "id": "x:alias"}
     return [
         Titles([write_rows(folder / "corpus.jsonl.xz", [*PAPERS, alias])]),
-        CitationContexts(
-            [write_rows(folder / "contexts.jsonl", [{**c, "citing_id": "x:9"} for c in contexts])]
-        ),
+        CitationContexts([write_rows(folder / "contexts.jsonl", [{**c, "citing_id": "x:9"} for c in contexts])]),
         Queries([write_rows(folder / "queries.jsonl", queries)]),
         Plain([write_rows(folder / "own.jsonl.gz", own)]),
     ]
@@ -70,9 +68,7 @@ def sources(folder: Path) -> list[Reader]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Summary:
     folder = tmp_path_factory.mktemp("triplets")
-    return prepare(
-        sources(folder), folder / "out", write_tokenizer(folder / "tokenizer.json"), seed=3, quiet=True
-    )
+    return prepare(sources(folder), folder / "out", write_tokenizer(folder / "tokenizer.json"), seed=3, quiet=True)
 
 
 def text_of(folder: Path, kind: str, number: int) -> str:
@@ -83,9 +79,7 @@ def text_of(folder: Path, kind: str, number: int) -> str:
 
 
 def test_the_folder_holds_what_training_reads(made: Summary) -> None:
-    arrays = {
-        name: np.load(made.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS
-    }
+    arrays = {name: np.load(made.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
     assert {name: array.dtype.str for name, array in arrays.items()} == ARRAYS
     for kind in ("documents", "references"):
         offsets = arrays[f"{kind}.offsets"]
@@ -116,9 +110,7 @@ def test_triplets_name_the_right_texts(made: Summary) -> None:
     ]
     assert text_of(made.folder, "documents", of_type[0][0][1]) == "crabs eat algae ."
     assert [n for *_, n in of_type[0]] == [-1, -1]
-    assert [(p, n) for _, p, n in of_type[1]] == [(1, 0), (0, 1)], (
-        "each is cited in the other's other section"
-    )
+    assert [(p, n) for _, p, n in of_type[1]] == [(1, 0), (0, 1)], "each is cited in the other's other section"
     for reference, positive, negative in of_type[2]:
         start = text_of(made.folder, "documents", positive).split()[
             : len(text_of(made.folder, "references", reference).split())
@@ -134,9 +126,7 @@ def test_triplets_name_the_right_texts(made: Summary) -> None:
 def test_documents_are_stored_once(made: Summary) -> None:
     texts = [text_of(made.folder, "documents", i) for i in range(made.documents)]
     assert len(set(texts)) == len(texts)
-    assert made.documents == len(PAPERS) + 3, (
-        "the alias of the first paper and the shared negative add nothing"
-    )
+    assert made.documents == len(PAPERS) + 3, "the alias of the first paper and the shared negative add nothing"
     assert made.skipped["reference or document without word pieces"] == 1
 
 
@@ -194,9 +184,7 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
 
 
 def test_words_that_look_like_special_tokens_are_words(tmp_path: Path) -> None:
-    own = Plain(
-        [write_rows(tmp_path / "own.jsonl", [{"reference": "tide [SEP] [MASK]", "document": "wave [CLS]"}])]
-    )
+    own = Plain([write_rows(tmp_path / "own.jsonl", [{"reference": "tide [SEP] [MASK]", "document": "wave [CLS]"}])])
     summary = prepare([own], tmp_path / "out", write_tokenizer(tmp_path / "t.json"), jobs=1, quiet=True)
     assert np.load(summary.folder / "references.ids.npy").min() > 4
     assert np.load(summary.folder / "documents.ids.npy").min() > 4

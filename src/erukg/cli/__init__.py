@@ -15,9 +15,7 @@ _EXIT_CODES = """Exit codes: 0 all is well, 1 nothing could be done, 2 the comma
 3 some documents were skipped, 130 interrupted."""
 
 _COMMANDS = (
-    Later(
-        "generate", "erukg.cli.generate", "Keyphrases of documents: those in the text and those not in it."
-    ),
+    Later("generate", "erukg.cli.generate", "Keyphrases of documents: those in the text and those not in it."),
     Later("extract", "erukg.cli.generate", "Keyphrases in the text only, without a background collection."),
     Later("rank", "erukg.cli.generate", "Score your own phrases (a thesaurus, tags) against documents."),
     Later(
@@ -49,9 +47,7 @@ def _print_version(wanted: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
-        ),
+        typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """Keyphrases for any text, in milliseconds and without labelled data."""

@@ -89,9 +89,7 @@ Output: TypeAlias = Annotated[
 ]
 Resume: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--resume", help="Go on with an interrupted --output (JSON Lines): skip documents already in it."
-    ),
+    typer.Option("--resume", help="Go on with an interrupted --output (JSON Lines): skip documents already in it."),
 ]
 Model: TypeAlias = Annotated[
     str | None,
@@ -108,15 +106,11 @@ CollectionFolder: TypeAlias = Annotated[
 ]
 NoCollection: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--no-collection", help="Work without a collection: no absent phrases.", rich_help_panel="Parts"
-    ),
+    typer.Option("--no-collection", help="Work without a collection: no absent phrases.", rich_help_panel="Parts"),
 ]
 TaggerOption: TypeAlias = Annotated[
     TaggerName,
-    typer.Option(
-        "--tagger", help="Who tags the words: the model itself, spaCy or NLTK.", rich_help_panel="Parts"
-    ),
+    typer.Option("--tagger", help="Who tags the words: the model itself, spaCy or NLTK.", rich_help_panel="Parts"),
 ]
 Threads: TypeAlias = Annotated[
     int | None,
@@ -133,23 +127,17 @@ InputFormat: TypeAlias = Annotated[
 ]
 MaxMb: TypeAlias = Annotated[
     float,
-    typer.Option(
-        "--max-mb", min=0.001, max=2000, help="Largest document, in megabytes.", rich_help_panel="Input"
-    ),
+    typer.Option("--max-mb", min=0.001, max=2000, help="Largest document, in megabytes.", rich_help_panel="Input"),
 ]
 MaxPdfSeconds: TypeAlias = Annotated[
     float,
-    typer.Option(
-        "--max-pdf-seconds", min=0.1, max=86_400, help="Longest time for one PDF.", rich_help_panel="Input"
-    ),
+    typer.Option("--max-pdf-seconds", min=0.1, max=86_400, help="Longest time for one PDF.", rich_help_panel="Input"),
 ]
 
 _PANEL = "Settings"
 
 
-def settings_options(
-    *, without: Collection[str] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def settings_options(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--paper` and an option for every field of `Settings` (but those `without`).
 
     The command itself takes one argument for all of them: `settings`.

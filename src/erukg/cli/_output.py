@@ -43,9 +43,7 @@ class Output:
     `done` counts the ids that a resumed output already holds.
     """
 
-    def __init__(
-        self, format: Format, path: Path | None, *, resume: bool = False, explain: bool = False
-    ) -> None:
+    def __init__(self, format: Format, path: Path | None, *, resume: bool = False, explain: bool = False) -> None:
         self.format, self.path, self.explain = format, path, explain
         self.done: Counter[str] = Counter()
         self._keep = True

@@ -27,14 +27,10 @@ Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Result]]
 class Source:
     """The documents a command was given; it reports those that cannot be read, and counts everything."""
 
-    def __init__(
-        self, paths: list[str] | None, form: InputForm | None, max_mb: float, pdf_seconds: float
-    ) -> None:
+    def __init__(self, paths: list[str] | None, form: InputForm | None, max_mb: float, pdf_seconds: float) -> None:
         if not paths:
             if sys.stdin is None or sys.stdin.isatty():
-                raise typer.BadParameter(
-                    "Name files or folders, or - for standard input.", param_hint="PATHS"
-                )
+                raise typer.BadParameter("Name files or folders, or - for standard input.", param_hint="PATHS")
             paths = ["-"]
         self.paths = paths
         self.form = form.value if form is not None else None

@@ -43,20 +43,12 @@ def keyphrases(
             show_default=False,
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Model folder or name instead of the bundled one.")
-    ] = None,
-    collection: Annotated[
-        str | None, typer.Option(help="Collection folder instead of the bundled one.")
-    ] = None,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")
-    ] = False,
+    model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")] = False,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."
-        ),
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."),
     ] = None,
     compare: Annotated[
         tuple[str, str] | None,
@@ -64,9 +56,7 @@ def keyphrases(
     ] = None,
     samples: Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
     ] = None,

@@ -163,9 +163,7 @@ def rank(
     """
     wanted = [*(phrase or ()), *(read_phrases(phrases) if phrases is not None else ())]
     if not wanted:
-        raise typer.BadParameter(
-            "Give the phrases to rank with --phrases FILE or --phrase.", param_hint="--phrases"
-        )
+        raise typer.BadParameter("Give the phrases to rank with --phrases FILE or --phrase.", param_hint="--phrases")
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
     generator = _load(model, collection, no_collection, TaggerName.model)
     listed = generator.phrase_list(wanted)
@@ -179,9 +177,7 @@ def rank(
     process(source, sink, work)
 
 
-def _open_output(
-    source: Source, format: Format | None, path: Path | None, resume: bool, explain: bool
-) -> OutputFile:
+def _open_output(source: Source, format: Format | None, path: Path | None, resume: bool, explain: bool) -> OutputFile:
     path = None if path is None or str(path) == "-" else path
     chosen = choose_format(format, path)
     if resume and (path is None or chosen.value != "json"):
@@ -190,18 +186,12 @@ def _open_output(
     return OutputFile(chosen, path, resume=resume, explain=explain)
 
 
-def _load(
-    model: str | None, collection: Path | None, no_collection: bool, tagger: TaggerName
-) -> KeyphraseGenerator:
+def _load(model: str | None, collection: Path | None, no_collection: bool, tagger: TaggerName) -> KeyphraseGenerator:
     if no_collection and collection is not None:
-        raise typer.BadParameter(
-            "Give a collection or --no-collection, not both.", param_hint="--no-collection"
-        )
+        raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
     from erukg.generator import KeyphraseGenerator
 
-    return KeyphraseGenerator.from_pretrained(
-        model, False if no_collection else collection, tagger=_tagger(tagger)
-    )
+    return KeyphraseGenerator.from_pretrained(model, False if no_collection else collection, tagger=_tagger(tagger))
 
 
 def _tagger(name: TaggerName) -> Tagger | None:

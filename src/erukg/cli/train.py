@@ -30,17 +30,11 @@ Files = list[Path] | None
 
 @app.command()
 def prepare(
-    out: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder to write; replaced when it is such a folder.")
-    ],
-    tokenizer: Annotated[
-        Path, typer.Option(help="tokenizer.json of the base model, or the folder that holds it.")
-    ],
+    out: Annotated[Path, typer.Option("--output", "-o", help="Folder to write; replaced when it is such a folder.")],
+    tokenizer: Annotated[Path, typer.Option(help="tokenizer.json of the base model, or the folder that holds it.")],
     corpus: Annotated[
         Files,
-        typer.Option(
-            help='Documents: {"id", "title", "abstract"} a line; may be repeated, as all files may.'
-        ),
+        typer.Option(help='Documents: {"id", "title", "abstract"} a line; may be repeated, as all files may.'),
     ] = None,
     titles: Annotated[
         bool, typer.Option("--titles/--no-titles", help="Titles as references to their abstracts.")
@@ -51,12 +45,8 @@ def prepare(
     contexts: Annotated[
         Files, typer.Option(help='Citation contexts: {"context", "cited_id", "citing_id", "section"?}.')
     ] = None,
-    queries: Annotated[
-        Files, typer.Option(help='Queries: {"query", "doc_id" or "doc_text", "label"?}.')
-    ] = None,
-    scirepeval: Annotated[
-        Files, typer.Option(help="SciRepEval Search: queries with scored candidates.")
-    ] = None,
+    queries: Annotated[Files, typer.Option(help='Queries: {"query", "doc_id" or "doc_text", "label"?}.')] = None,
+    scirepeval: Annotated[Files, typer.Option(help="SciRepEval Search: queries with scored candidates.")] = None,
     unarxive: Annotated[Files, typer.Option(help="unarXive 2022: full texts with citations.")] = None,
     plain: Annotated[
         Files, typer.Option(help='Any references: {"reference", "document", "negatives"?, "type"?}.')
@@ -103,28 +93,20 @@ def prepare(
         if files:
             sources.append(form(files))
     if not (sources or dev or tag_corpus or tagged):
-        raise InputError(
-            "There is nothing to prepare; give references, such as --corpus FILE, or --dev or --tagged."
-        )
+        raise InputError("There is nothing to prepare; give references, such as --corpus FILE, or --dev or --tagged.")
     if sources:
         typer.echo(
-            prepare_triplets(
-                sources, out, tokenizer, seed, title_share=title_share, tolerance=tolerance, jobs=jobs
-            )
+            prepare_triplets(sources, out, tokenizer, seed, title_share=title_share, tolerance=tolerance, jobs=jobs)
         )
     if tag_corpus or tagged:
         from erukg.training.tagged import prepare_tagged
 
         if tag_corpus and tagged:
-            raise InputError(
-                "Text for the tag head comes from --tag-corpus or from --tagged; give one of them."
-            )
+            raise InputError("Text for the tag head comes from --tag-corpus or from --tagged; give one of them.")
         teacher = _tagger(tagger) if tag_corpus else None
         folder = out / "tagged"
         typer.echo(
-            prepare_tagged(
-                tag_corpus or tagged or [], tokenizer, teacher, folder, tag_count, tag_held_out, seed
-            )
+            prepare_tagged(tag_corpus or tagged or [], tokenizer, teacher, folder, tag_count, tag_held_out, seed)
         )
     if dev:
         from erukg.training.devset import dev_files, prepare_dev
@@ -153,9 +135,7 @@ def run(
         list[str] | None,
         typer.Option("--set", help="KEY=VALUE: change a setting, e.g. splade.steps=4000; may be repeated."),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option(help="Go on from the last checkpoint of an interrupted run.")
-    ] = True,
+    resume: Annotated[bool, typer.Option(help="Go on from the last checkpoint of an interrupted run.")] = True,
 ) -> None:
     """Train: MLM warm-up, then term weights (SPLADE) with tags and dense vectors, then tags alone."""
     from erukg.errors import require

@@ -48,6 +48,7 @@ class _Options:
     most_terms: int
     part_documents: int
     replace: bool
+    glossary: bool
     on_bad: OnBad | None
     on_progress: OnProgress | None
 
@@ -74,9 +75,9 @@ def build(
     """
     key = _key("build", sources, analyser, most_terms)
     with _fresh(Path(out), analyser.fingerprint, analyser.vocab_size, key, restart) as writer:
-        options = _Options(most_terms, part_documents, False, on_bad, on_progress)
+        options = _Options(most_terms, part_documents, False, False, on_bad, on_progress)
         report = _resume(writer, read_rows(sources, limits), analyser, batch, options, key)
-        writer.commit(Journal(key, report.rows, report.bad))
+        writer.commit(Journal(key, report.rows, report.bad), glossary=False)
         _finish(writer)
         return report
 
@@ -99,9 +100,7 @@ def build_encoded(
         folder, fingerprint=fingerprint, vocab_size=vocab_size, glossary_documents=glossary_documents
     )
     with writer:
-        report = _feed(
-            writer, documents, _Options(most_terms, part_documents, False, on_bad, on_progress), None
-        )
+        report = _feed(writer, documents, _Options(most_terms, part_documents, False, False, on_bad, on_progress), None)
         writer.commit(None)
         _finish(writer)
         return report
@@ -131,7 +130,7 @@ def add(
         if restart and writer.manifest.journal is not None:
             writer.commit(None)
         _same_source(writer, key)
-        options = _Options(most_terms, part_documents, replace, on_bad, on_progress)
+        options = _Options(most_terms, part_documents, replace, True, on_bad, on_progress)
         report = _resume(writer, read_rows(sources, limits), analyser, batch, options, key)
         writer.commit(None)
         writer.tidy()
@@ -152,7 +151,7 @@ def add_encoded(
     """Add documents encoded elsewhere."""
     with Writer.open(folder, fingerprint=fingerprint) as writer:
         report = _feed(
-            writer, documents, _Options(most_terms, part_documents, replace, on_bad, on_progress), None
+            writer, documents, _Options(most_terms, part_documents, replace, True, on_bad, on_progress), None
         )
         writer.commit(writer.manifest.journal)
         writer.tidy()
@@ -226,9 +225,7 @@ def _encode(
             else:
                 result = encoded[id(row)]
                 yield (
-                    result
-                    if isinstance(result, BadDocument)
-                    else (DocumentRecord(row.id, row.text, row.place), result)
+                    result if isinstance(result, BadDocument) else (DocumentRecord(row.id, row.text, row.place), result)
                 )
 
 
@@ -268,12 +265,12 @@ def _feed(
                 if options.on_bad is not None:
                     options.on_bad(problem)
             if full or time.monotonic() - committed > _PART_SECONDS:
-                writer.commit(Journal(key, rows, bad) if key is not None else journal)
+                writer.commit(Journal(key, rows, bad) if key is not None else journal, glossary=options.glossary)
                 committed = time.monotonic()
             if options.on_progress is not None:
                 options.on_progress(rows)
     except KeyboardInterrupt:
         if key is not None:
-            writer.commit(Journal(key, rows, bad))
+            writer.commit(Journal(key, rows, bad), glossary=options.glossary)
         raise
     return Report(added, bad, rows, skip)

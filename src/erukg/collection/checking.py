@@ -59,7 +59,7 @@ def info(folder: str | Path) -> Info:
         fingerprint=manifest.fingerprint,
         analysis=manifest.analysis,
         frozen=manifest.frozen,
-        complete=manifest.journal is None,
+        complete=manifest.journal is None and manifest.derived,
     )
 
 
@@ -107,7 +107,12 @@ def _structure_faults(manifest: Manifest, segments: tuple[Segment, ...], commit:
         live = state.dead == 0 if len(state.dead) else np.ones(len(segment), bool)
         if int(live.sum()) != entry.live or int(segment.lengths[live].sum(dtype=np.int64)) != entry.length:
             yield f"{segment.path} holds another number of documents or terms than the manifest says."
-    again = derive(segments, [state.dead for state in commit.states], manifest.glossary_documents)
+    again = derive(
+        segments,
+        [state.dead for state in commit.states],
+        manifest.glossary_documents,
+        glossary=manifest.derived,
+    )
     if not _same(commit, again):
         yield f"The glossary or the document frequencies in {manifest.commit.name} do not fit the documents."
 

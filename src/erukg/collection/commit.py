@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,21 +84,37 @@ def live_rows(segment: Segment, dead: NDArray[np.uint8]) -> NDArray[np.int64]:
     return out
 
 
-def derive(segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]], least: int) -> Commit:
-    """The commit over these segments; a phrase is in the glossary when at least `least` documents have it."""
+def derive(
+    segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]], least: int, *, glossary: bool = True
+) -> Commit:
+    """The commit over these segments; a phrase is in the glossary when at least `least` documents have it.
+
+    Without `glossary` that part, which takes time in proportion to the whole collection, is left empty.
+    """
     try:
         frequencies = [
             count_live(s.postings, s.postings_offsets, d) if len(d) else s.frequencies
             for s, d in zip(segments, dead, strict=True)
         ]
-        texts = [hash_strings(s.forms.text, s.forms.text_offsets) for s in segments]
+        phrases, counts, numbers = _glossary(segments if glossary else (), dead if glossary else (), least)
     except ValueError as error:
         raise damaged(segments[0].path.parent, str(error)) from error
+    if not glossary:
+        numbers = [np.empty(0, np.int32)] * len(segments)
+    states = (State(d, f, n) for d, f, n in zip(dead, frequencies, numbers, strict=True))
+    return Commit(phrases, counts, tuple(states))
+
+
+def _glossary(
+    segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]], least: int
+) -> tuple[Forms, NDArray[np.uint32], list[NDArray[np.int32]]]:
+    """The glossary's phrases, in how many documents each is, and the numbers of each segment's forms in it."""
+    texts = _joined([hash_strings(s.forms.text, s.forms.text_offsets) for s in segments], np.uint64)
     counts = _joined([live_rows(s, d) for s, d in zip(segments, dead, strict=True)], np.int64)
     folds = _joined([s.forms.folds for s in segments], np.uint64)
-    order = np.lexsort((_joined(texts, np.uint64), folds))
+    order = np.lexsort((texts, folds))
     order = order[counts[order] > 0]
-    forms = _joined(texts, np.uint64)[order]
+    forms = texts[order]
     folds, counts = folds[order], counts[order]
     # Equal forms of several segments are one; of a phrase's forms the most used stands for it, then the
     # first.
@@ -115,14 +132,11 @@ def derive(segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]], least
     number[kept] = np.arange(len(kept), dtype=np.int32)
     form_of_row = np.cumsum(~same) - 1
     starts = np.cumsum([0, *(len(s.forms) for s in segments)])
-    glossary = np.full(int(starts[-1]), -1, np.int32)
-    glossary[order] = number[phrase_of_form[form_of_row]]
+    numbers = np.full(int(starts[-1]), -1, np.int32)
+    numbers[order] = number[phrase_of_form[form_of_row]]
     representatives = order[first_form[chosen_form[kept]]]
-    states = tuple(
-        State(d, f, glossary[a:b])
-        for d, f, a, b in zip(dead, frequencies, starts[:-1], starts[1:], strict=True)
-    )
-    return Commit(gather_forms(segments, representatives), totals[kept].astype(np.uint32), states)
+    split = [numbers[a:b] for a, b in pairwise(starts.tolist())]
+    return gather_forms(segments, representatives), totals[kept].astype(np.uint32), split
 
 
 def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
@@ -155,9 +169,7 @@ def gather_forms(segments: Sequence[Segment], rows: NDArray[np.int64]) -> Forms:
     return Forms(folds, out_text, text_offsets, out_terms, terms_offsets)
 
 
-def _scatter(
-    out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]
-) -> None:
+def _scatter(out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]) -> None:
     starts = offsets[rows].astype(np.int64)
     lengths = offsets[rows + 1].astype(np.int64) - starts
     ends = np.cumsum(lengths)
@@ -188,7 +200,7 @@ def open_commit(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -
     lengths["glossary.counts"] = len(phrases)
     states = []
     for i, (segment, entry) in enumerate(zip(segments, manifest.segments, strict=True)):
-        lengths[f"{i}.glossary"] = len(segment.forms)
+        lengths[f"{i}.glossary"] = len(segment.forms) if manifest.derived else 0
         whole = entry.live == entry.documents
         lengths[f"{i}.dead"] = 0 if whole else entry.documents
         lengths[f"{i}.frequencies"] = 0 if whole else len(segment.frequencies)

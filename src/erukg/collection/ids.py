@@ -22,10 +22,17 @@ class Ids:
     """
 
     def __init__(self, segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]]) -> None:
-        self._segments = segments
+        self._segments: list[Segment] = []
+        self._hashes, self._places = np.empty(0, np.uint64), np.empty((0, 2), np.int64)
         self.pending: set[str] = set()
-        hashes, places = [np.empty(0, np.uint64)], [np.empty((0, 2), np.int64)]
-        for i, (segment, gone) in enumerate(zip(segments, dead, strict=True)):
+        self.extend(segments, dead)
+
+    def extend(self, segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]] = ()) -> None:
+        """Take in the segments that were appended to those known; what was pending is among them."""
+        hashes, places = [self._hashes], [self._places]
+        for i in range(len(self._segments), len(segments)):
+            segment = segments[i]
+            gone = dead[i] if i < len(dead) else ()
             rows = np.flatnonzero(gone == 0) if len(gone) else np.arange(len(segment))
             try:
                 hashes.append(hash_strings(segment.ids, segment.ids_offsets)[rows])
@@ -35,6 +42,8 @@ class Ids:
         every, where = np.concatenate(hashes), np.concatenate(places)
         order = np.argsort(every, kind="stable")
         self._hashes, self._places = every[order], where[order]
+        self._segments = list(segments)
+        self.pending = set()
 
     def find(self, ids: Sequence[str]) -> list[tuple[int, int] | None]:
         """Segment and row of each id, or None."""

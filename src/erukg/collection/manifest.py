@@ -69,6 +69,7 @@ class Manifest:
     weight_limit   the term weight that the largest 8-bit code stands for
     k1, b          of BM25
     glossary_documents  how many documents a phrase must describe to be in the glossary
+    derived        False while a build is under way: its glossary is made when it ends
     frozen         rare phrases were left out to save space, so nothing may be added or removed
     next_file      number of the next file to write
     commit         the file with everything that depends on all segments together
@@ -82,6 +83,7 @@ class Manifest:
     k1: float
     b: float
     glossary_documents: int
+    derived: bool
     frozen: bool
     next_file: int
     commit: FileEntry
@@ -134,9 +136,7 @@ def read_manifest(folder: Path) -> Manifest:
             raw = file.read(_LARGEST + 1)
     except FileNotFoundError as error:
         what = "holds no collection (it has no manifest.json)" if folder.is_dir() else "does not exist"
-        raise CollectionError(
-            f"{folder} {what}; make one with: erukg collection build {folder} SOURCE."
-        ) from error
+        raise CollectionError(f"{folder} {what}; make one with: erukg collection build {folder} SOURCE.") from error
     except OSError as error:
         raise CollectionError(f"{path} cannot be read: {error.strerror}.") from error
     if len(raw) > _LARGEST:
@@ -174,10 +174,11 @@ def _parse(data: dict[str, Any]) -> Manifest:
         fingerprint=_str(data["fingerprint"]),
         analysis=_str(data["analysis"]),
         vocab_size=_int(data["vocab_size"], 1 << 16),
-        weight_limit=_float(data["weight_limit"]),
-        k1=_float(data["k1"]),
-        b=_float(data["b"]),
+        weight_limit=_float(data["weight_limit"], 1e-6, 1e6),
+        k1=_float(data["k1"], 1e-6, 1e3),
+        b=_float(data["b"], 0.0, 1.0),
         glossary_documents=_int(data["glossary_documents"]),
+        derived=_bool(data["derived"]),
         frozen=_bool(data["frozen"]),
         next_file=_int(data["next_file"]),
         commit=_file(data["commit"]),
@@ -207,9 +208,9 @@ def _int(value: Any, most: int = _WHOLE) -> int:
     return value
 
 
-def _float(value: Any) -> float:
-    if type(value) is not float or not 0 <= value <= 1e6:
-        raise ValueError(f"{value!r} is not a number up to a million")
+def _float(value: Any, least: float, most: float) -> float:
+    if type(value) is not float or not least <= value <= most:
+        raise ValueError(f"{value!r} is not a number from {least} to {most}")
     return value
 
 

@@ -31,8 +31,7 @@ def merge_segments(
     documents.
     """
     live = [
-        np.flatnonzero(state.dead == 0) if len(state.dead) else np.arange(len(s))
-        for s, state in _zip(segments, states)
+        np.flatnonzero(state.dead == 0) if len(state.dead) else np.arange(len(s)) for s, state in _zip(segments, states)
     ]
     lengths = _joined([s.lengths[rows] for s, rows in _zip(segments, live)], np.uint32)
     try:
@@ -41,9 +40,7 @@ def merge_segments(
             file.add("lengths", lengths)
             file.add("texts", _joined([s.texts[rows] for s, rows in _zip(segments, live)], np.uint64))
             _write_lists(file, "ids", [(s.ids, s.ids_offsets, rows) for s, rows in _zip(segments, live)])
-            _write_lists(
-                file, "weights", [(s.weights, s.weights_offsets, rows) for s, rows in _zip(segments, live)]
-            )
+            _write_lists(file, "weights", [(s.weights, s.weights_offsets, rows) for s, rows in _zip(segments, live)])
             _write_phrases(file, segments, states, live, glossary)
             return entry_of(file.close(), lengths)
     except ValueError as error:
@@ -76,8 +73,9 @@ def _write_postings(
         known = (vocabulary[inside] == segment.vocabulary) if len(vocabulary) else np.zeros(len(target), bool)
         known &= state.frequencies > 0
         frequencies[target[known]] += state.frequencies[known]
-        # Ascending even for terms that nobody uses any more, so that a range of terms is found by bisection.
-        targets.append(np.where(known, target, ~target))
+        # `target` ascends even over terms that nobody uses any more, so a range of terms is found by
+        # bisection.
+        targets.append((target, np.where(known, target, -1)))
         numbers = np.full(len(segment), -1, np.int32)
         numbers[rows] = np.arange(base, base + len(rows), dtype=np.int32)
         renumber.append(numbers)
@@ -93,10 +91,9 @@ def _write_postings(
             local = indptr[first : last + 1] - indptr[first]
             documents, counts = np.empty(local[-1], np.int32), np.empty(local[-1], np.int32)
             place = local[:-1].copy()
-            for segment, target, numbers in zip(segments, targets, renumber, strict=True):
-                plain = np.where(target < 0, ~target, target)
-                a, b = np.searchsorted(plain, [first, last])
-                to = np.where(target[a:b] < 0, -1, target[a:b] - first)
+            for segment, (place_of, known_as), numbers in zip(segments, targets, renumber, strict=True):
+                a, b = np.searchsorted(place_of, [first, last])
+                to = np.where(known_as[a:b] < 0, -1, known_as[a:b] - first)
                 decode(
                     segment.postings,
                     segment.postings_offsets,
@@ -168,17 +165,15 @@ def _write_phrases(
     forms.write(file, "forms")
 
 
-def _live_forms(
-    segments: Sequence[Segment], states: Sequence[State]
-) -> tuple[Forms, list[NDArray[np.int64]]]:
+def _live_forms(segments: Sequence[Segment], states: Sequence[State]) -> tuple[Forms, list[NDArray[np.int64]]]:
     folds = _joined([s.forms.folds for s in segments], np.uint64)
     texts = _joined([hash_strings(s.forms.text, s.forms.text_offsets) for s in segments], np.uint64)
     counts = _joined([live_rows(s, state.dead) for s, state in _zip(segments, states)], np.int64)
     order = np.lexsort((texts, folds))
     order = order[counts[order] > 0]
-    fresh = np.append(
-        True, (folds[order][1:] != folds[order][:-1]) | (texts[order][1:] != texts[order][:-1])
-    )[: len(order)]
+    fresh = np.append(True, (folds[order][1:] != folds[order][:-1]) | (texts[order][1:] != texts[order][:-1]))[
+        : len(order)
+    ]
     number = np.full(len(folds), -1, np.int64)
     number[order] = np.cumsum(fresh) - 1
     starts = np.cumsum([0, *(len(s.forms) for s in segments)])

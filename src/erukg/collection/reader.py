@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from erukg.collection.ragged import bounds
 from erukg.collection.search import best_first, idf, norms, scan
 from erukg.collection.segment import Segment
 from erukg.collection.weights import add_weights, decode_table, high_values
-from erukg.errors import CollectionError, InputError
+from erukg.errors import CollectionError, ErukgWarning, InputError
 from erukg.neighbours import Neighbourhood, Source
 
 __all__ = ["Collection", "Hits", "open_parts"]
@@ -75,9 +76,7 @@ def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
             manifest = newer
         except OSError as error:
             raise CollectionError(f"{folder} cannot be opened: {error}.") from error
-    raise CollectionError(
-        f"{folder} is rewritten faster than it can be opened; try again when the writer is done."
-    )
+    raise CollectionError(f"{folder} is rewritten faster than it can be opened; try again when the writer is done.")
 
 
 class Collection:
@@ -122,6 +121,12 @@ class Collection:
                 f"{folder} was made with model {manifest.fingerprint[:12]}, not with {fingerprint[:12]}; "
                 "use the model it was made with or build the collection again."
             )
+        if not manifest.derived:
+            warnings.warn(
+                f"The build of {folder} is unfinished, so it has no glossary yet; run the build again to finish it.",
+                ErukgWarning,
+                stacklevel=2,
+            )
         return cls(folder, manifest, segments, commit, threads)
 
     @property
@@ -131,8 +136,11 @@ class Collection:
 
     @property
     def complete(self) -> bool:
-        """False while a build or an addition is unfinished: run the same command again to finish it."""
-        return self.manifest.journal is None
+        """False while a build or an addition is unfinished: run the same command again to finish it.
+
+        The glossary of an unfinished build is empty.
+        """
+        return self.manifest.journal is None and self.manifest.derived
 
     @property
     def glossary(self) -> MappedGlossary:
@@ -252,9 +260,7 @@ class Collection:
         """The ids of documents by their numbers."""
         documents = np.asarray(documents, np.int64)
         if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
-            raise InputError(
-                f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for."
-            )
+            raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
         out = np.empty(len(documents), object)
         for segment, which, rows in self._by_segment(documents):
             out[which] = segment[1].document_ids(rows)
@@ -305,6 +311,8 @@ class Collection:
         C̃_x').
         """
         found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        if not len(self._glossary):
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
         for (i, segment), which, rows in self._by_segment(documents):
             starts, stops = _lists(segment, segment.phrases_offsets, rows, len(segment.phrases))
             room = int((stops - starts).sum())
@@ -317,9 +325,7 @@ class Collection:
         phrases, neighbours, probabilities = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return phrases, neighbours, probabilities
 
-    def sources(
-        self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]
-    ) -> Sequence[tuple[Source, ...]]:
+    def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
         """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
         wanted = np.asarray(phrase_ids, np.int64)
         if not len(wanted) or not len(neighbourhood.documents):

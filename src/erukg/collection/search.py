@@ -70,8 +70,7 @@ def scan(
         inverse[j] = one / np.float32(j + 2)
         rest[j] = one - inverse[j]
     room = np.zeros(65536, np.float32)
-    # Non-negative floats are ordered like their bits, and the largest of many integers is found without
-    # branches.
+    # Non-negative floats are ordered like their bits, and integers are compared eight at a time.
     bits = room.view(np.int32)
     level = np.zeros(1, np.float32)
     level_bits = level.view(np.int32)
@@ -131,11 +130,11 @@ def scan(
             cursor[t] = c
         end = min(4096, n_documents - begin)
         for s in range(0, end, 64):
-            peak = np.int32(0)
-            for j in range(64):
-                v = bits[s + j]
-                peak = v if v > peak else peak
-            if peak <= level_bits[0]:
+            above = False
+            least = level_bits[0]
+            for v in bits[s : s + 64]:
+                above |= v > least
+            if not above:
                 continue
             for j in range(s, min(s + 64, end)):
                 score = room[j]

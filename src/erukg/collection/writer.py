@@ -78,18 +78,16 @@ class Writer:
     ) -> Writer:
         """A new, empty collection for the model with this fingerprint; `folder` must not hold one already."""
         if not 0 < vocab_size <= 1 << 16:
-            raise InputError(
-                f"A collection keeps term ids below 65536; the model has a vocabulary of {vocab_size}."
-            )
+            raise InputError(f"A collection keeps term ids below 65536; the model has a vocabulary of {vocab_size}.")
+        if not (1e-6 <= k1 <= 1e3 and 0 <= b <= 1 and 1e-6 <= weight_limit <= 1e6 and glossary_documents >= 1):
+            raise InputError("BM25 needs k1 above 0 and b from 0 to 1; the other numbers must be above 0.")
         folder = Path(folder)
         with on_disk(folder):
             folder.mkdir(parents=True, exist_ok=True)
         lock = WriterLock(folder).__enter__()
         try:
             if (folder / MANIFEST).exists():
-                raise CollectionError(
-                    f"{folder} already holds a collection; choose another folder, or add to it."
-                )
+                raise CollectionError(f"{folder} already holds a collection; choose another folder, or add to it.")
             nothing = FileEntry("commit-00000000.bin", 0, 0)
             manifest = Manifest(
                 0,
@@ -100,6 +98,7 @@ class Writer:
                 float(k1),
                 float(b),
                 glossary_documents,
+                True,
                 False,
                 0,
                 nothing,
@@ -131,9 +130,7 @@ class Writer:
                     f"{fingerprint[:12]}; use that model."
                 )
             if manifest.analysis != ANALYSIS:
-                raise CollectionError(
-                    f"{folder} was made with text analysis {manifest.analysis!r}; build it again."
-                )
+                raise CollectionError(f"{folder} was made with text analysis {manifest.analysis!r}; build it again.")
             writer = cls(folder, lock, manifest)
             writer._segments = list(segments)
             writer._dead = [state.dead for state in commit.states]
@@ -197,24 +194,27 @@ class Writer:
             self._replaced.append(known)
         return self._part.full
 
-    def commit(self, journal: Journal | None = None) -> None:
-        """Publish what was gathered, and how far the input has been read."""
+    def commit(self, journal: Journal | None = None, *, glossary: bool = True) -> None:
+        """Publish what was gathered, and how far the input has been read.
+
+        Without `glossary` it takes time only for what is new, and the collection has none until a later
+        commit.
+        """
         with on_disk(self.folder):
             if self._part is not None and len(self._part):
                 self._written.append(self._part.write(self._file("segment")))
                 self._part = None
-            if self._written or journal != self.manifest.journal:
+            stale = journal != self.manifest.journal or (glossary and not self.manifest.derived)
+            if self._written or stale:
                 dead = self._kill(self._replaced)
-                self._publish([*self.manifest.segments, *self._written], dead, journal)
+                self._publish([*self.manifest.segments, *self._written], dead, journal, glossary)
 
     def _kill(self, places: Iterable[tuple[int, int]]) -> list[NDArray[np.uint8]]:
         """The marks of removed documents with these added."""
         dead = list(self._dead)
         for segment in {segment for segment, _ in places}:
             dead[segment] = (
-                dead[segment].copy()
-                if len(dead[segment])
-                else np.zeros(len(self._segments[segment]), np.uint8)
+                dead[segment].copy() if len(dead[segment]) else np.zeros(len(self._segments[segment]), np.uint8)
             )
         for segment, row in places:
             dead[segment][row] = 1
@@ -247,9 +247,7 @@ class Writer:
         """
         sizes = [entry.live for entry in self.manifest.segments]
         if len(sizes) > _MOST_SEGMENTS:
-            first = next(
-                i for i in range(len(sizes)) if sizes[i] <= sum(sizes[i + 1 :]) or i == len(sizes) - 2
-            )
+            first = next(i for i in range(len(sizes)) if sizes[i] <= sum(sizes[i + 1 :]) or i == len(sizes) - 2)
             self._merge([[i] for i in range(first)] + [list(range(first, len(sizes)))])
 
     def merge(self, most_documents: int = MERGED_DOCUMENTS) -> None:
@@ -272,7 +270,7 @@ class Writer:
         """
         if all(len(group) == 1 and not len(self._dead[group[0]]) for group in groups):
             return
-        commit = derive(self._segments, self._dead, self.manifest.glossary_documents)
+        commit = derive(self._segments, self._dead, self.manifest.glossary_documents, glossary=False)
         entries: list[SegmentEntry] = []
         with on_disk(self.folder):
             for group in groups:
@@ -288,7 +286,11 @@ class Writer:
         return self.folder / f"{kind}-{self._next_file:08d}.bin"
 
     def _publish(
-        self, entries: Sequence[SegmentEntry], dead: Sequence[NDArray[np.uint8]], journal: Journal | None
+        self,
+        entries: Sequence[SegmentEntry],
+        dead: Sequence[NDArray[np.uint8]],
+        journal: Journal | None,
+        glossary: bool = True,
     ) -> None:
         known = {segment.path.name: segment for segment in self._segments}
         segments = [known.get(e.file.name) or Segment.open(self.folder, e) for e in entries]
@@ -300,7 +302,7 @@ class Writer:
                 length = int(segment.lengths[alive].sum(dtype=np.int64))
                 entry = replace(entry, live=int(alive.sum()), length=length)
             counted.append(entry)
-        commit = derive(segments, dead, self.manifest.glossary_documents)
+        commit = derive(segments, dead, self.manifest.glossary_documents, glossary=glossary)
         file = write_commit(self._file("commit"), commit)
         manifest = replace(
             self.manifest,
@@ -308,12 +310,20 @@ class Writer:
             segments=tuple(counted),
             commit=file,
             journal=journal,
+            derived=glossary,
             next_file=self._next_file,
         )
         write_manifest(self.folder, manifest)
         self.manifest = manifest
+        same = all(a is b for a, b in zip(segments, self._segments, strict=False)) and all(
+            a is b for a, b in zip(dead, self._dead, strict=False)
+        )
+        if self._known is not None and same and len(segments) >= len(self._segments):
+            self._known.extend(segments)
+        else:
+            self._known = None
         self._segments, self._dead = segments, list(dead)
-        self._written, self._replaced, self._part, self._known = [], [], None, None
+        self._written, self._replaced, self._part = [], [], None
         self._clear()
 
     def _clear(self) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from erukg.encoder.vocabulary import Pieces, Vocabulary
 from erukg.errors import ModelError
 from erukg.neighbours import Terms
 
-__all__ = ["Encoder", "Encoding"]
+__all__ = ["Encoder", "Encoding", "TermEncoder"]
 
 # Neighbouring windows share this part of a window, so that every word is seen with context on both sides.
 _OVERLAP = 0.25
+# OTHER, NOUN, ADJECTIVE, NUMBER.
+_CLASSES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,21 @@ class Encoding:
     vector: NDArray[np.float32]
 
 
+class TermEncoder(Protocol):
+    """What a generator needs of a model; `Encoder` is the real one."""
+
+    fingerprint: str
+
+    def pieces(self, words: Sequence[str]) -> Pieces: ...
+    def phrase_terms(self, phrases: Sequence[str]) -> Terms: ...
+    def tokens(self, ids: Iterable[int]) -> list[str]: ...
+    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding: ...
+
+
 class Encoder:
     """The term-importance model (Eq. 1) with its tag head, run by ONNX Runtime. Thread-safe."""
 
-    def __init__(
-        self, folder: ModelFolder, vocabulary: Vocabulary, head: dict[str, Any], threads: int
-    ) -> None:
+    def __init__(self, folder: ModelFolder, vocabulary: Vocabulary, head: dict[str, Any], threads: int) -> None:
         self.folder = folder
         self.vocabulary = vocabulary
         self.fingerprint = folder.fingerprint
@@ -44,6 +55,7 @@ class Encoder:
         self.hidden_size = folder.hidden_size
         self.window = folder.window
         self._embeddings, self._scales, self._bias = _check_head(folder, vocabulary, head)
+        self._tag_head = _check_tag_head(folder, head)
         self._threads = threads
         self._session: Any = None
         self._lock = threading.Lock()
@@ -59,9 +71,7 @@ class Encoder:
         try:
             head = load_file(folder.head)
         except (SafetensorError, OSError, KeyError, ValueError) as error:
-            raise ModelError(
-                f"{folder.head} cannot be read: {error}; the model is damaged, copy it again."
-            ) from error
+            raise ModelError(f"{folder.head} cannot be read: {error}; the model is damaged, copy it again.") from error
         return cls(folder, vocabulary, head, threads)
 
     def pieces(self, words: Sequence[str]) -> Pieces:
@@ -79,7 +89,8 @@ class Encoder:
     def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
         """Run the model over `pieces`; texts longer than the window run in overlapping windows.
 
-        Weights are max-pooled over windows; a word's tag is taken from the window in which it is farthest from an edge.
+        Weights are max-pooled over windows; a word's tag is taken from the window in which its first piece is
+        farthest from an edge.
         """
         rows = self._rows(terms)
         peaks = np.full(len(terms), -np.inf, np.float32)
@@ -87,10 +98,10 @@ class Encoder:
         tags = np.zeros(n_words, np.int8)
         depth = np.full(n_words, -1, np.int64)
         vector = np.zeros(self.hidden_size, np.float32)
-        first = pieces.starts[:-1]
-        nonempty = pieces.starts[1:] > first
+        first, last = pieces.starts[:-1], pieces.starts[1:] - 1
+        nonempty = last >= first
         for start, stop in self._windows(len(pieces.ids)):
-            states, logits, pooled = self._run(pieces.ids[start:stop])
+            states, parts, pooled = self._run(pieces.ids[start:stop])
             if len(terms):
                 np.maximum(peaks, (states @ rows.T).max(axis=0), out=peaks)
             vector += pooled * (stop - start)
@@ -99,9 +110,21 @@ class Encoder:
             better = margin > depth[inside]
             chosen = inside[better]
             depth[chosen] = margin[better]
-            tags[chosen] = logits[first[chosen] - start + 1].argmax(axis=1)
+            # Position 0 is [CLS]; a word cut by the window ends with the window.
+            begins, ends = first[chosen] - start + 1, np.minimum(last[chosen], stop - 1) - start + 1
+            tags[chosen] = self._classes(parts, begins, ends)
         norm = float(np.linalg.norm(vector))
         return Encoding(self._weights(peaks, terms), tags, vector / norm if norm > 0 else vector)
+
+    def _classes(
+        self, parts: NDArray[np.float32], first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The class of each word, from what its first and its last piece give to it."""
+        bias, out, out_bias = self._tag_head
+        width = len(bias)
+        hidden = np.maximum(parts[first, :width] + parts[last, width:] + bias, 0)
+        classes: NDArray[np.int64] = (hidden @ out.T + out_bias).argmax(axis=1)
+        return classes
 
     def _weights(self, peaks: NDArray[np.float32], terms: NDArray[np.int32]) -> NDArray[np.float32]:
         # max log(1 + relu(z)) = log(1 + relu(max z)): pool first, as log and relu never change the order.
@@ -118,9 +141,7 @@ class Encoder:
         starts = list(range(0, length - capacity, step))
         return [(s, s + capacity) for s in starts] + [(length - capacity, length)]
 
-    def _run(
-        self, ids: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    def _run(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         full = np.concatenate(([self.vocabulary.cls], ids, [self.vocabulary.sep])).astype(np.int32)
         rows = self._rows(full)
         if self._scales is not None:
@@ -155,6 +176,12 @@ class Encoder:
                     raise ModelError(
                         f"{self.folder.graph} has other inputs and outputs than an erukg encoder; export it again."
                     )
+                width = next(o.shape[-1] for o in session.get_outputs() if o.name == "tags")
+                if width != 2 * len(self._tag_head[0]):
+                    raise ModelError(
+                        f"{self.folder.graph} has tags of width {width} where {self.folder.head.name} asks for "
+                        f"{2 * len(self._tag_head[0])}; copy or export the model again."
+                    )
                 self._session = session
             return self._session
 
@@ -169,9 +196,7 @@ def _check_head(
     problem = None
     if embeddings.shape != shape or bias.shape != shape[:1] or bias.dtype != np.float32:
         problem = f"has other shapes than config.json says ({shape})"
-    elif embeddings.dtype == np.int8 and (
-        scales is None or scales.shape != shape[:1] or scales.dtype != np.float32
-    ):
+    elif embeddings.dtype == np.int8 and (scales is None or scales.shape != shape[:1] or scales.dtype != np.float32):
         problem = "has 8-bit embeddings without their scales"
     elif embeddings.dtype not in (np.int8, np.float16, np.float32):
         problem = f"has embeddings of type {embeddings.dtype}"
@@ -180,3 +205,20 @@ def _check_head(
     if problem:
         raise ModelError(f"{folder.head} {problem}; the model is damaged, copy or export it again.")
     return embeddings, scales if embeddings.dtype == np.int8 else None, np.asarray(bias)
+
+
+def _check_tag_head(
+    folder: ModelFolder, head: dict[str, Any]
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    bias, out, out_bias = (head.get(name) for name in ("tag_bias", "tag_out", "tag_out_bias"))
+    if bias is None or out is None or out_bias is None:
+        raise ModelError(f"{folder.head} lacks the tag head (tag_bias, tag_out, tag_out_bias); export the model again.")
+    width = bias.size
+    shapes = (bias.shape, out.shape, out_bias.shape)
+    if not width or shapes != ((width,), (_CLASSES, width), (_CLASSES,)):
+        raise ModelError(
+            f"{folder.head} has a tag head of shapes {shapes}; the model is damaged, copy or export it again."
+        )
+    if any(array.dtype != np.float32 for array in (bias, out, out_bias)):
+        raise ModelError(f"{folder.head} has a tag head that is not float32; copy or export the model again.")
+    return bias, out, out_bias

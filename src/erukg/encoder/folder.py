@@ -50,9 +50,7 @@ class ModelFolder:
         have = [p for p in wanted if (path / _GRAPHS[p]).is_file()]
         if not have:
             names = " or ".join(_GRAPHS[p] for p in wanted)
-            raise ModelError(
-                f"The model folder {path} has no {names}; export it again with: erukg train export."
-            )
+            raise ModelError(f"The model folder {path} has no {names}; export it again with: erukg train export.")
         folder = cls(
             path=path,
             name=str(config.get("name", path.name)),
@@ -66,9 +64,7 @@ class ModelFolder:
             config=config,
         )
         if folder.window > folder.max_length:
-            raise ModelError(
-                f"The model in {path} has a window longer than its max_length; its config.json is wrong."
-            )
+            raise ModelError(f"The model in {path} has a window longer than its max_length; its config.json is wrong.")
         folder._check_sizes()
         return folder
 
@@ -174,5 +170,6 @@ def _from_hub(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=patterns))
     except Exception as error:  # the hub client raises many unrelated kinds; all mean the same to the caller
         raise ModelError(
-            f"'{name}' is neither a local folder nor a model that could be fetched from the hub ({type(error).__name__})."
+            f"'{name}' is neither a local folder nor a model the hub could give ({type(error).__name__}); "
+            "check the name and the network."
         ) from error

@@ -35,9 +35,7 @@ class Vocabulary:
         self.size: int = tokenizer.get_vocab_size(with_added_tokens=True)
         special = [tokenizer.token_to_id(t) for t in ("[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]")]
         if special[0] is None or special[1] is None:
-            raise ModelError(
-                f"The tokenizer in {source} has no [CLS] and [SEP]; it does not belong to such a model."
-            )
+            raise ModelError(f"The tokenizer in {source} has no [CLS] and [SEP]; it does not belong to such a model.")
         self.cls: int = special[0]
         self.sep: int = special[1]
         self.special: NDArray[np.int32] = np.array(sorted(t for t in special if t is not None), np.int32)

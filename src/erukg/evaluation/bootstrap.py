@@ -12,9 +12,7 @@ from erukg.errors import InputError
 
 __all__ = ["Difference", "paired_bootstrap"]
 
-_CHUNK = (
-    500  # resamples drawn at once: bounds memory; part of what a seed means, so not to be tuned by machine
-)
+_CHUNK = 500  # resamples drawn at once: bounds memory; part of what a seed means, so not to be tuned by machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +41,7 @@ def paired_bootstrap(
     if samples < 1:
         raise InputError(f"The bootstrap needs at least 1 resample, not {samples}.")
     if [a.shape for a in first] != [b.shape for b in second]:
-        raise InputError(
-            "The two systems were not scored on the same documents; score both on the same sets."
-        )
+        raise InputError("The two systems were not scored on the same documents; score both on the same sets.")
     gaps = [np.asarray(a, np.float64) - b for a, b in zip(first, second, strict=True) if a.size]
     if not gaps:
         raise InputError("There is no document with gold phrases of this kind to compare the systems on.")

@@ -86,9 +86,7 @@ def load_set(path: str | Path) -> Dataset:
         seen[record.id] = number
         records.append(record)
         if len(records) > _MAX_DOCUMENTS:
-            raise InputError(
-                f"{path} holds more than {_MAX_DOCUMENTS:,} documents; split it into several sets."
-            )
+            raise InputError(f"{path} holds more than {_MAX_DOCUMENTS:,} documents; split it into several sets.")
     if not records:
         raise InputError(f"{path} holds no document; give a file with one JSON object a line.")
     return Dataset(name, tuple(records), digest.hexdigest())
@@ -98,9 +96,7 @@ def _parse(line: bytes, where: str, fallback_id: str) -> Record:
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{where} is not UTF-8 ({error.reason} at byte {error.start}); re-encode the file."
-        ) from error
+        raise InputError(f"{where} is not UTF-8 ({error.reason} at byte {error.start}); re-encode the file.") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not JSON ({error}); repair or remove the line.") from error
     if not isinstance(row, dict):
@@ -110,9 +106,7 @@ def _parse(line: bytes, where: str, fallback_id: str) -> Record:
     except InputError as error:
         raise InputError(f"{where}: {error}.") from error
     if not record.text:
-        raise InputError(
-            f"{where}: the document has neither title nor abstract; remove the line or fill them in."
-        )
+        raise InputError(f"{where}: the document has neither title nor abstract; remove the line or fill them in.")
     return record
 
 
@@ -128,13 +122,9 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     )
                 yield number, line
     except FileNotFoundError as error:
-        raise InputError(
-            f"There is no file or folder {path}; give a test set or a folder of them."
-        ) from error
+        raise InputError(f"There is no file or folder {path}; give a test set or a folder of them.") from error
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(
-            f"{path} cannot be read ({error}); it may be damaged or not packed as it is named."
-        ) from error
+        raise InputError(f"{path} cannot be read ({error}); it may be damaged or not packed as it is named.") from error
 
 
 def _name(path: Path) -> str:

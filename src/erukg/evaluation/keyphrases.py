@@ -116,9 +116,7 @@ def evaluate(
     return results
 
 
-def compare(
-    first: SystemResult, second: SystemResult, samples: int = 10_000, seed: int = 0
-) -> list[Comparison]:
+def compare(first: SystemResult, second: SystemResult, samples: int = 10_000, seed: int = 0) -> list[Comparison]:
     """`first` minus `second` with paired-bootstrap intervals: by protocol, set and figure, and on average."""
     out = []
     for protocol in PROTOCOLS:

@@ -92,14 +92,10 @@ def score(predictions: Sequence[Prediction], dataset: Dataset, protocol: Protoco
         )
     truth = ground_truth(dataset, protocol)
     present = [
-        (hits(p[0], g.present, g.variant), g.n_present)
-        for p, g in zip(predictions, truth, strict=True)
-        if g.n_present
+        (hits(p[0], g.present, g.variant), g.n_present) for p, g in zip(predictions, truth, strict=True) if g.n_present
     ]
     absent = [
-        (hits(p[1], g.absent, g.variant), g.n_absent)
-        for p, g in zip(predictions, truth, strict=True)
-        if g.n_absent
+        (hits(p[1], g.absent, g.variant), g.n_absent) for p, g in zip(predictions, truth, strict=True) if g.n_absent
     ]
     return Scores(dataset.name, protocol, _kind(present), _kind(absent))
 

@@ -50,9 +50,7 @@ class Ours:
 
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
         texts = ((record.id, record.text) for record in records)
-        for result in self.generator.generate_batch(
-            texts, DEPTH, self.settings, threads=self._options.threads
-        ):
+        for result in self.generator.generate_batch(texts, DEPTH, self.settings, threads=self._options.threads):
             yield (
                 [k.phrase for k in result.present if k.score > 0],
                 [k.phrase for k in result.absent if k.score > 0],

@@ -24,6 +24,4 @@ class Record:
     @property
     def text(self) -> str:
         """What a system reads: title, line break, abstract; one of them alone where the other is empty."""
-        return (
-            f"{self.title}\n{self.abstract}" if self.title and self.abstract else self.title or self.abstract
-        )
+        return f"{self.title}\n{self.abstract}" if self.title and self.abstract else self.title or self.abstract

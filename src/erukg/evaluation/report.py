@@ -41,9 +41,7 @@ def print_report(
     console.print(_sets_table(datasets))
     for protocol in PROTOCOLS:
         for kind, columns in _COLUMNS.items():
-            table = _table(
-                f"{kind} phrases, protocol '{protocol}' (%)", "system", "set", "documents", *columns
-            )
+            table = _table(f"{kind} phrases, protocol '{protocol}' (%)", "system", "set", "documents", *columns)
             for result in results:
                 scores = result.scores[protocol]
                 for number, s in enumerate(scores):
@@ -113,9 +111,7 @@ def to_json(
         "versions": {"erukg": __version__, "python": platform.python_version(), **_versions()},
         "sets": [_set_json(dataset) for dataset in datasets],
         "systems": [_system_json(result) for result in results],
-        "comparisons": [
-            {**dataclasses.asdict(c), "result": dataclasses.asdict(c.result)} for c in comparisons
-        ],
+        "comparisons": [{**dataclasses.asdict(c), "result": dataclasses.asdict(c.result)} for c in comparisons],
     }
 
 
@@ -149,8 +145,7 @@ def _system_json(result: SystemResult) -> dict[str, Any]:
             protocol: {
                 "sets": {
                     s.dataset: {
-                        kind: {"documents": s.kind(kind).documents, **_plain(s.kind(kind).means())}
-                        for kind in _COLUMNS
+                        kind: {"documents": s.kind(kind).documents, **_plain(s.kind(kind).means())} for kind in _COLUMNS
                     }
                     for s in scores
                 },
@@ -170,9 +165,7 @@ def write_json(report: Mapping[str, Any], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        partial.write_text(
-            json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-        )
+        partial.write_text(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -71,9 +71,7 @@ class PredictionStore:
                 self.path.write_text(self._header + "\n", encoding="utf-8")
             self._stream = self.path.open("a", encoding="utf-8")
         except OSError as error:
-            raise InputError(
-                f"Predictions cannot be stored in {self.path} ({error}); give another --store."
-            ) from error
+            raise InputError(f"Predictions cannot be stored in {self.path} ({error}); give another --store.") from error
         if whole is False:
             self._stream.write("\n")  # ends the line that an interruption cut short
         return self
@@ -89,9 +87,7 @@ class PredictionStore:
         """Append one document's predictions; they are on disk when this returns."""
         if self._stream is None:
             raise InputError("The store is closed; add predictions inside its 'with' block.")
-        self._stream.write(
-            json.dumps({"id": id, "present": present[:DEPTH], "absent": absent[:DEPTH]}) + "\n"
-        )
+        self._stream.write(json.dumps({"id": id, "present": present[:DEPTH], "absent": absent[:DEPTH]}) + "\n")
         self._stream.flush()
 
     def _is_whole(self) -> bool | None:

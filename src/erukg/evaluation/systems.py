@@ -73,9 +73,7 @@ def _changed(options: Options, changes: str, spec: str) -> Options:
         if change == "paper":
             paper = True
         elif not equals:
-            raise InputError(
-                f"In the system '{spec}', '{change}' is neither 'paper' nor of the form name=value."
-            )
+            raise InputError(f"In the system '{spec}', '{change}' is neither 'paper' nor of the form name=value.")
         elif name == "model":
             model = value
         elif name == "collection":

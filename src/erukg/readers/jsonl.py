@@ -22,9 +22,7 @@ def read_jsonl(stream: IO[bytes], name: str, limits: Limits) -> Items:
             try:
                 data = parse_line(line.text)
                 if not isinstance(data, dict):
-                    raise InputError(
-                        "It is JSON, but not an object with the fields id, title, abstract, text."
-                    )
+                    raise InputError("It is JSON, but not an object with the fields id, title, abstract, text.")
                 item = document_from(data, name, line.number)
             except InputError as error:
                 yield BadDocument(f"{name}:{line.number}", str(error))

@@ -19,9 +19,7 @@ def read_pdf(stream: IO[bytes], name: str, limits: Limits) -> Items:
     require("pypdf", "pdf", "Reading PDF files")
     data = stream.read(limits.pdf_bytes + 1)
     if len(data) > limits.pdf_bytes:
-        raise InputError(
-            f"The PDF is larger than {megabytes(limits.pdf_bytes)}; split it into smaller files."
-        )
+        raise InputError(f"The PDF is larger than {megabytes(limits.pdf_bytes)}; split it into smaller files.")
     if b"%PDF-" not in data[:1024]:
         raise InputError("It is empty." if not data else "It is not a PDF, whatever its name says.")
     yield InputDocument(name, _parse(data, limits), name)
@@ -32,9 +30,7 @@ def _parse(data: bytes, limits: Limits) -> str:
     numbers = (limits.pdf_pages, limits.document_bytes, int(limits.pdf_seconds) + 1, limits.pdf_memory)
     command = [sys.executable, "-P", "-m", "erukg.readers.pdf_worker", *map(str, numbers)]
     try:
-        done = subprocess.run(
-            command, input=data, capture_output=True, timeout=limits.pdf_seconds, check=False
-        )
+        done = subprocess.run(command, input=data, capture_output=True, timeout=limits.pdf_seconds, check=False)
     except subprocess.TimeoutExpired as error:
         raise InputError(
             f"It could not be parsed within {limits.pdf_seconds:g} s; --max-pdf-seconds raises the limit."

@@ -42,9 +42,7 @@ def extract(data: bytes, pages: int, characters: int) -> dict[str, str]:
         texts.append(page.extract_text())
         length += len(texts[-1])
         if length > characters:
-            return {
-                "error": f"The PDF's text is larger than {megabytes(characters)}; --max-mb raises the limit."
-            }
+            return {"error": f"The PDF's text is larger than {megabytes(characters)}; --max-mb raises the limit."}
     text = "\n\n".join(texts)
     if not text.strip():
         return {"error": "The PDF holds no text (a scan?); run optical character recognition on it first."}

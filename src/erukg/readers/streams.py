@@ -73,9 +73,7 @@ def decode(data: bytes) -> str:
     """
     for signature, what in _SIGNATURES:
         if data.startswith(signature):
-            raise InputError(
-                f"It is {what}, not text; give the file its proper ending, or convert it to text."
-            )
+            raise InputError(f"It is {what}, not text; give the file its proper ending, or convert it to text.")
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
@@ -83,9 +81,7 @@ def decode(data: bytes) -> str:
         raise InputError(_not_text(error, data[:4096], 0)) from error
     sample = text[:65536]
     if len(_CONTROL.findall(sample)) > _MOST_CONTROL * len(sample):
-        raise InputError(
-            "It is binary data, not text; give the file its proper ending, or convert it to text."
-        )
+        raise InputError("It is binary data, not text; give the file its proper ending, or convert it to text.")
     return text
 
 
@@ -178,13 +174,9 @@ def _wide_lines(head: bytes, stream: IO[bytes], limit: int) -> Iterator[Line]:
         while line := text.readline(limit + 1):
             number += 1
             if len(line) > limit:
-                raise InputError(
-                    f"Line {number} is longer than {megabytes(limit)}; --max-mb raises the limit."
-                )
+                raise InputError(f"Line {number} is longer than {megabytes(limit)}; --max-mb raises the limit.")
             yield Line(number, line)
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"It is not {encoding.upper()} text after line {number}; convert it to UTF-8."
-        ) from error
+        raise InputError(f"It is not {encoding.upper()} text after line {number}; convert it to UTF-8.") from error
     finally:
         text.detach().detach()

@@ -109,9 +109,7 @@ def read_table(stream: IO[bytes], name: str, limits: Limits) -> Items:
         raise InputError("It is empty; the first line must name the columns (id, title, abstract, text).")
     if not set(columns) & set(TEXT_FIELDS):
         names = ", ".join(repr(c[:40]) for c in columns[:8])
-        raise InputError(
-            f"Its first line names none of the columns 'title', 'abstract' and 'text' (it has: {names})."
-        )
+        raise InputError(f"Its first line names none of the columns 'title', 'abstract' and 'text' (it has: {names}).")
     for number, row in rows:
         if isinstance(row, BadDocument):
             yield BadDocument(f"{name}:{number}", row.message)

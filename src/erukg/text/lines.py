@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["Lines", "uniform"]
 
 _NARROWEST, _WIDEST = 40, 200  # characters a line of hard-wrapped prose may be set to
-_LIST_ITEM = re.compile(
-    r"[-*+\u2022\u2023\u25aa\u25cf\u25e6\u00b7>#|]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s"
-)
+_LIST_ITEM = re.compile(r"[-*+\u2022\u2023\u25aa\u25cf\u25e6\u00b7>#|]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s")
 _FURNITURE = re.compile(
     r"(?:page\s+)?\d{1,4}(?:\s*(?:of|/)\s*\d{1,4})?$|page\s+\d{1,4}\b"
     r"|(?:copyright|\(c\)|\u00a9)\W{0,3}(?:\(c\)|\u00a9)?\W{0,3}(?:19|20)\d\d|(?:e-?)?is[sb]n\W{1,3}\d",

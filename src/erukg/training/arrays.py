@@ -105,8 +105,6 @@ def read_meta(folder: Path) -> dict[str, Any]:
 def _refuse_foreign(out: Path, format: str, keep: Collection[str]) -> None:
     if not out.exists():
         return
-    if out.is_dir() and (
-        read_meta(out).get("format") == format or all(f.name in keep for f in out.iterdir())
-    ):
+    if out.is_dir() and (read_meta(out).get("format") == format or all(f.name in keep for f in out.iterdir())):
         return
     raise TrainingError(f"{out} exists and was not made by this command; give another folder or remove it.")

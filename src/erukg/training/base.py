@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from erukg.errors import ModelError, require
 from erukg.training.model import Shape, TermModel
 from erukg.training.parts import read_weights
 
-__all__ = ["from_onnx", "load_base", "random_base", "save_base"]
+__all__ = ["from_onnx", "known_tags", "load_base", "random_base", "save_base"]
 
 _MAX_BYTES = 2 << 30
 
@@ -29,7 +30,8 @@ def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
     """The model in `folder` and whether its masked-language head came with it.
 
     Reads config.json and model.safetensors (or model.part files) of BertModel or BertForMaskedLM, of any
-    float type. A missing head is drawn from `seed` and needs the MLM warm-up; a missing tag head likewise.
+    float type. A missing head is drawn from `seed` and needs the MLM warm-up; a tag head that is missing or of
+    another form is drawn too and needs training.
     """
     folder = Path(folder)
     model = random_base(_shape(folder), seed)
@@ -41,6 +43,7 @@ def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
         elif bare.startswith(("embeddings.", "encoder.")):
             found[f"bert.{bare}"] = tensor.float()
     own = model.state_dict()
+    found = known_tags(found, own, folder)
     has_head = all(name in found for name in own if name.startswith("cls."))
     for name, tensor in own.items():
         if name not in found:
@@ -54,6 +57,18 @@ def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
             )
         tensor.copy_(found[name])
     return model, has_head
+
+
+def known_tags(found: dict[str, torch.Tensor], own: dict[str, torch.Tensor], source: Path) -> dict[str, torch.Tensor]:
+    """`found` without its tag head where that is not of the form in `own`, which is then said in a warning."""
+    theirs = {name: tensor.shape for name, tensor in found.items() if name.startswith("tag.")}
+    ours = {name: tensor.shape for name, tensor in own.items() if name.startswith("tag.")}
+    if not theirs or theirs == ours:
+        return found
+    warnings.warn(
+        f"The tag head in {source} is of another form and starts anew; train it in the stage 'tags'.", stacklevel=3
+    )
+    return {name: tensor for name, tensor in found.items() if name not in theirs}
 
 
 def random_base(shape: Shape, seed: int = 0) -> TermModel:
@@ -70,9 +85,7 @@ def save_base(model: TermModel, folder: str | Path, tokenizer: str | Path, half:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     dtype = torch.float16 if half else torch.float32
-    tensors = {
-        name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()
-    }
+    tensors = {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(model.shape.to_config(), indent=1) + "\n", "utf-8")
     if Path(tokenizer).resolve() != (folder / "tokenizer.json").resolve():
@@ -109,9 +122,7 @@ def from_onnx(path: str | Path, config: str | Path) -> TermModel:
                 maker = makers.get(other)
                 if maker is not None and maker.op_type == "MatMul" and maker.input[1] in named:
                     return values(maker.input[1]).T
-        raise ModelError(
-            f"No matrix weight belongs to the bias '{bias}' in {path}; it is no plain fp32 BERT export."
-        )
+        raise ModelError(f"No matrix weight belongs to the bias '{bias}' in {path}; it is no plain fp32 BERT export.")
 
     model = random_base(shape)
     for name, tensor in model.state_dict().items():

@@ -47,9 +47,7 @@ def save(
     part = folder / f".part-{target.name}"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
-    save_file(
-        {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}, part / "model.safetensors"
-    )
+    save_file({k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}, part / "model.safetensors")
     if optimizer is not None:
         save_file(_optimizer_tensors(model, optimizer), part / "optimizer.safetensors")
     save_json(part / "state.json", asdict(state))
@@ -82,11 +80,7 @@ def _optimizer_tensors(model: torch.nn.Module, optimizer: torch.optim.Optimizer)
 
 
 def _complete(folder: Path) -> list[Path]:
-    found = [
-        path
-        for path in folder.glob("*-*")
-        if (path / "state.json").is_file() and not path.name.startswith(".")
-    ]
+    found = [path for path in folder.glob("*-*") if (path / "state.json").is_file() and not path.name.startswith(".")]
     return sorted(found, key=lambda path: path.stat().st_mtime_ns)
 
 
@@ -101,9 +95,7 @@ def latest(folder: Path) -> tuple[Path, State] | None:
         values = json.loads((found[-1] / "state.json").read_text("utf-8"))
         return found[-1], State(**values)
     except (OSError, ValueError, TypeError) as error:
-        raise TrainingError(
-            f"Checkpoint {found[-1]} cannot be read ({error}); remove it to resume earlier."
-        ) from error
+        raise TrainingError(f"Checkpoint {found[-1]} cannot be read ({error}); remove it to resume earlier.") from error
 
 
 def load_into(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer | None) -> None:
@@ -113,9 +105,7 @@ def load_into(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimiz
     try:
         model.load_state_dict(load_file(path / "model.safetensors"))
     except (OSError, RuntimeError) as error:
-        raise TrainingError(
-            f"Checkpoint {path} does not fit this model ({error}); remove it to start anew."
-        ) from error
+        raise TrainingError(f"Checkpoint {path} does not fit this model ({error}); remove it to start anew.") from error
     if optimizer is None:
         return
     tensors = load_file(path / "optimizer.safetensors")

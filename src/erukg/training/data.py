@@ -52,9 +52,11 @@ class MlmBatch:
 
 @dataclass(slots=True)
 class TagBatch:
-    """Tagged texts with labels [n, length], -1 where there is none."""
+    """Tagged texts; for each word the flat positions of its first and last piece, and its class."""
 
     group: Group
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
     labels: NDArray[np.int8]
 
 
@@ -65,9 +67,7 @@ class Prepared:
         self.folder = Path(folder)
         path = self.folder / "meta.json"
         if not path.is_file():
-            raise TrainingError(
-                f"There is no meta.json in {folder}; make the folder with 'erukg train prepare'."
-            )
+            raise TrainingError(f"There is no meta.json in {folder}; make the folder with 'erukg train prepare'.")
         self.meta: dict[str, Any] = json.loads(path.read_text("utf-8"))
         if self.meta.get("format") != "erukg-triplets" or self.meta.get("version") != 1:
             raise TrainingError(
@@ -82,24 +82,12 @@ class Prepared:
         self.kinds = self._load("types.npy")
         documents, references = len(self.offsets) - 1, len(self.reference_offsets) - 1
         if self.triplets.ndim != 2 or self.triplets.shape[1] != 3 or len(self.triplets) != len(self.kinds):
-            raise TrainingError(
-                f"triplets.npy and types.npy in {folder} do not fit; prepare the folder again."
-            )
+            raise TrainingError(f"triplets.npy and types.npy in {folder} do not fit; prepare the folder again.")
         if len(self.triplets) == 0 or len(self.titles) != documents:
-            raise TrainingError(
-                f"{folder} holds no triplets or too few title lengths; prepare the folder again."
-            )
+            raise TrainingError(f"{folder} holds no triplets or too few title lengths; prepare the folder again.")
         low, high = self.triplets.min(0), self.triplets.max(0)
-        if (
-            low[0] < 0
-            or low[1] < 0
-            or low[2] < -1
-            or high[0] >= references
-            or max(high[1], high[2]) >= documents
-        ):
-            raise TrainingError(
-                f"triplets.npy in {folder} points outside its texts; prepare the folder again."
-            )
+        if low[0] < 0 or low[1] < 0 or low[2] < -1 or high[0] >= references or max(high[1], high[2]) >= documents:
+            raise TrainingError(f"triplets.npy in {folder} points outside its texts; prepare the folder again.")
         self.tokenizer = self.folder / "tokenizer.json"
 
     def _load(self, name: str) -> NDArray[Any]:
@@ -114,9 +102,7 @@ class Prepared:
         flat = self._load(ids or f"{name}.ids.npy")
         edges = np.asarray(self._load(offsets or f"{name}.offsets.npy"), dtype=np.int64)
         if len(edges) < 1 or edges[0] != 0 or edges[-1] != len(flat) or np.any(np.diff(edges) < 0):
-            raise TrainingError(
-                f"Offsets of {name} in {self.folder} do not fit its ids; prepare the folder again."
-            )
+            raise TrainingError(f"Offsets of {name} in {self.folder} do not fit its ids; prepare the folder again.")
         return flat, edges
 
     def tagged(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any], NDArray[Any]] | None:
@@ -133,9 +119,7 @@ class Prepared:
         tokenizer = Tokenizer.from_file(str(self.tokenizer))
         found: list[Any] = [tokenizer.token_to_id(token) for token in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")]
         if None in found:
-            raise TrainingError(
-                f"{self.tokenizer} lacks one of [PAD] [CLS] [SEP] [MASK]; use a BERT tokenizer."
-            )
+            raise TrainingError(f"{self.tokenizer} lacks one of [PAD] [CLS] [SEP] [MASK]; use a BERT tokenizer.")
         return found[0], found[1], found[2], found[3]
 
     def word_starts(self) -> NDArray[np.bool_]:
@@ -176,9 +160,7 @@ class Batches:
         self._word_starts = data.word_starts() if crop else np.ones(0, np.bool_)
         unknown = [name for name in leave_out if name not in data.types]
         if unknown:
-            raise TrainingError(
-                f"Cannot leave out '{unknown[0]}': the data has only {', '.join(data.types)}."
-            )
+            raise TrainingError(f"Cannot leave out '{unknown[0]}': the data has only {', '.join(data.types)}.")
         self.rows: list[NDArray[np.int64]] = []
         self.weights: list[float] = []
         self.keep: list[float] = []
@@ -247,9 +229,7 @@ class Batches:
         rng = np.random.default_rng([self.seed, _SPLADE, step])
         chosen, keep = [], []
         # Fixed counts a step would never draw a type whose share is below 1/batch: round the running totals.
-        before, after = (
-            np.diff(np.rint(self._edges * (k * batch)).astype(np.int64)) for k in (step, step + 1)
-        )
+        before, after = (np.diff(np.rint(self._edges * (k * batch)).astype(np.int64)) for k in (step, step + 1))
         for number, (rows, chance) in enumerate(zip(self.rows, self.keep, strict=True)):
             count = max(0, int(after[number] - before[number]))
             chosen.append(rows[self._stream(number, len(rows), int(before[number]), count)])
@@ -287,9 +267,7 @@ class Batches:
         stop = int(heads[first + words]) if first + words < len(heads) else length
         return begin + int(heads[first]), stop - int(heads[first])
 
-    def _grouped(
-        self, starts: NDArray[np.int64], lengths: NDArray[np.int64]
-    ) -> tuple[list[Group], NDArray[np.int64]]:
+    def _grouped(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[list[Group], NDArray[np.int64]]:
         by_length = np.argsort(lengths, kind="stable")
         groups = [
             self._pad(self.data.ids, starts[part], lengths[part], self.document_length)[0]
@@ -313,9 +291,7 @@ class Batches:
         for part in np.array_split(by_length, self.groups):
             if not len(part):
                 continue
-            group, row, column, source = self._pad(
-                data.ids, starts[part], lengths[part], self.document_length
-            )
+            group, row, column, source = self._pad(data.ids, starts[part], lengths[part], self.document_length)
             hit = rng.random(len(row)) < self.mlm_mask
             row, column = row[hit], column[hit]
             labels = np.asarray(data.ids[source[hit]], dtype=np.int64)
@@ -331,9 +307,7 @@ class Batches:
     def tags(self, step: int, batch: int) -> TagBatch:
         """Batch `step` of tagged texts of the training split."""
         if self._tagged is None:
-            raise TrainingError(
-                f"{self.data.folder} has no tagged texts; prepare them or leave the tag head out."
-            )
+            raise TrainingError(f"{self.data.folder} has no tagged texts; prepare them or leave the tag head out.")
         rows = self._tag_rows[self._stream(1001, len(self._tag_rows), step * batch, batch)]
         return self._tag_batch(rows)
 
@@ -350,9 +324,12 @@ class Batches:
         ids, offsets, labels, _ = self._tagged
         lengths = np.minimum(offsets[rows + 1] - offsets[rows], self.document_length - 2)
         group, row, column, source = self._pad(ids, offsets[rows], lengths, self.document_length)
-        out = np.full(group.ids.shape, -1, np.int8)
-        out[row, column] = labels[source]
-        return TagBatch(group, out)
+        classes = np.asarray(labels[source])
+        words = np.flatnonzero(classes >= 0)
+        # A word ends before the next one begins, or with its text.
+        stops = np.minimum(np.append(words[1:], len(classes)), np.cumsum(lengths)[row[words]])
+        flat = row * group.ids.shape[1] + column
+        return TagBatch(group, flat[words], flat[stops - 1], classes[words])
 
 
 def prefetch(build: Callable[[int], _T], start: int, stop: int | None, depth: int = 6) -> Iterator[_T]:

@@ -60,8 +60,7 @@ def load_dev(folder: str | Path, limit: int, vocab_size: int) -> dict[str, list[
                     document = _parse(json.loads(line), vocab_size)
                 except (KeyError, TypeError, ValueError) as error:
                     raise TrainingError(
-                        f"Line {number} of {path} is not a development document ({error}); "
-                        "prepare the folder again."
+                        f"Line {number} of {path} is not a development document ({error}); prepare the folder again."
                     ) from error
                 if document is not None:
                     documents.append(document)

@@ -62,6 +62,4 @@ class DocumentLibrary:
         if not section:
             return ()
         here = set(sections.get(section, ()))
-        return list(
-            dict.fromkeys(n for name, cited in sections.items() if name for n in cited if n not in here)
-        )
+        return list(dict.fromkeys(n for name, cited in sections.items() if name for n in cited if n not in here))

@@ -49,11 +49,8 @@ def ramp(progress: float, share: float) -> float:
 
 
 def tag_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy of word classes; label -1 is left out."""
-    total = F.cross_entropy(
-        logits.reshape(-1, logits.shape[-1]).float(), labels.reshape(-1), ignore_index=-1, reduction="sum"
-    )
-    return total / (labels >= 0).sum().clamp(min=1)
+    """Mean cross-entropy of the classes of words, 0 where there is no word."""
+    return F.cross_entropy(logits.float(), labels, reduction="sum") / max(1, len(labels))
 
 
 def score_distillation(student: torch.Tensor, teacher: torch.Tensor, masked: torch.Tensor) -> torch.Tensor:

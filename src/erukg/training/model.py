@@ -22,7 +22,7 @@ from erukg.training.pooling import max_pool_terms
 __all__ = ["Outputs", "Shape", "TermModel"]
 
 TAG_CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
-_TAG_WIDTH = 128
+TAG_WIDTH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,11 @@ class TermModel(nn.Module):  # type: ignore[misc]
         predictions = _Node(transform=_Node(dense=nn.Linear(width, width), LayerNorm=norm()))
         predictions.register_parameter("bias", nn.Parameter(torch.zeros(shape.vocab_size)))
         self.cls = _Node(predictions=predictions)
-        self.tag = _Node(dense=nn.Linear(width, _TAG_WIDTH), out=nn.Linear(_TAG_WIDTH, len(TAG_CLASSES)))
-        self.tag.register_parameter("mix", nn.Parameter(torch.zeros(shape.layers + 1)))
+        states = len(self.tag_layers) * width
+        self.tag = _Node(
+            project=nn.Linear(states, 2 * TAG_WIDTH, bias=False), out=nn.Linear(TAG_WIDTH, len(TAG_CLASSES))
+        )
+        self.tag.register_parameter("bias", nn.Parameter(torch.zeros(TAG_WIDTH)))
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2:
                 nn.init.normal_(parameter, std=0.02)
@@ -199,9 +202,7 @@ class TermModel(nn.Module):  # type: ignore[misc]
         """The same from rows of the word-embedding table."""
         node = self.bert.embeddings
         x = rows + node.position_embeddings.weight[: rows.shape[1]] + node.token_type_embeddings.weight[0]
-        x = F.layer_norm(
-            x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps
-        )
+        x = F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
         dropout = self.dropout if self.training else 0.0
         x = F.dropout(x, dropout)
         bias = (1.0 - mask[:, None, None, :].to(x.dtype)) * -30000.0
@@ -220,9 +221,7 @@ class TermModel(nn.Module):  # type: ignore[misc]
         """Dense, GELU, LayerNorm of the masked-language head."""
         node = self.cls.predictions.transform
         x = F.gelu(F.linear(hidden, node.dense.weight, node.dense.bias))
-        return F.layer_norm(
-            x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps
-        )
+        return F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
         """Masked-language logits of transformed states."""
@@ -234,13 +233,24 @@ class TermModel(nn.Module):  # type: ignore[misc]
             self.states(outputs), outputs.mask, self.word_embeddings, self.cls.predictions.bias, self.compiled
         )
 
-    def tags(self, outputs: Outputs) -> torch.Tensor:
-        """Logits [batch, length, 4] of the word classes, from a learned mix of all layers."""
-        mix = torch.softmax(self.tag.mix, 0)
-        x = mix[0] * outputs.hidden[0]
-        for weight, hidden in zip(mix[1:], outputs.hidden[1:], strict=True):
-            x = x + weight * hidden
-        x = F.gelu(F.linear(x, self.tag.dense.weight, self.tag.dense.bias))
+    @property
+    def tag_layers(self) -> tuple[int, int, int]:
+        """Hidden states the tag head reads: spelling in the embeddings, syntax in the middle, sense at the end."""
+        return 0, self.shape.layers // 2, self.shape.layers
+
+    def tag_pieces(self, outputs: Outputs) -> torch.Tensor:
+        """What each piece [batch, length, 2·width] gives to its word: half as first piece, half as last."""
+        states = torch.cat([outputs.hidden[layer] for layer in self.tag_layers], dim=-1)
+        return F.linear(states, self.tag.project.weight)
+
+    def tags(self, outputs: Outputs, first: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
+        """Logits [words, 4] of the classes of words given by their first and last piece.
+
+        Pieces are counted through the whole batch: row · length + column. The end of a word often tells its
+        class (-tion, -ive), which its first piece only hears of through attention.
+        """
+        pieces = self.tag_pieces(outputs).flatten(0, 1)
+        x = F.relu(pieces[first, :TAG_WIDTH] + pieces[last, TAG_WIDTH:] + self.tag.bias)
         return F.linear(x, self.tag.out.weight, self.tag.out.bias)
 
     def vector(self, outputs: Outputs) -> torch.Tensor:

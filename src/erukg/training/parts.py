@@ -61,17 +61,13 @@ def join_parts(folder: str | Path) -> dict[str, torch.Tensor]:
     folder = Path(folder)
     paths = sorted(folder.glob("model.part*.safetensors"))
     if not paths or sum(path.stat().st_size for path in paths) > _MAX_BYTES:
-        raise ModelError(
-            f"{folder} holds no model.part files, or more than 2 GB; give a folder with weights."
-        )
+        raise ModelError(f"{folder} holds no model.part files, or more than 2 GB; give a folder with weights.")
     found: dict[str, torch.Tensor] = {}
     for path in paths:
         with safe_open(str(path), framework="pt") as file:
             expected = int((file.metadata() or {}).get("parts", "0"))
             if expected != len(paths):
-                raise ModelError(
-                    f"{folder} holds {len(paths)} of {expected} model.part files; fetch the others."
-                )
+                raise ModelError(f"{folder} holds {len(paths)} of {expected} model.part files; fetch the others.")
             found |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
     state = {name: tensor for name, tensor in found.items() if "#" not in name}
     for name in sorted({name.split("#")[0] for name in found if "#" in name}):

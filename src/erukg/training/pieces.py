@@ -36,15 +36,11 @@ def load_tokenizer(path: str | Path) -> Any:
     if path.is_dir():
         path = path / "tokenizer.json"
     if not path.is_file():
-        raise TrainingError(
-            f"There is no tokenizer at {path}; give a tokenizer.json or the folder that holds it."
-        )
+        raise TrainingError(f"There is no tokenizer at {path}; give a tokenizer.json or the folder that holds it.")
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the tokenizers library raises bare Exception
-        raise TrainingError(
-            f"{path} cannot be read as a tokenizer ({error}); give a tokenizer.json."
-        ) from error
+        raise TrainingError(f"{path} cannot be read as a tokenizer ({error}); give a tokenizer.json.") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     if tokenizer.get_vocab_size() > 2**16:
@@ -141,9 +137,7 @@ class PieceWriter:
     `titles`, the latter are also written to `<name>.titles.npy`.
     """
 
-    def __init__(
-        self, encoder: TextEncoder, folder: Path, name: str, longest: int, *, titles: bool = False
-    ) -> None:
+    def __init__(self, encoder: TextEncoder, folder: Path, name: str, longest: int, *, titles: bool = False) -> None:
         self.lengths = np.zeros(0, np.uint16)
         self.heads = np.zeros(0, np.uint16)
         self._encoder = encoder

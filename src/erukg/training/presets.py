@@ -53,9 +53,7 @@ class TrainConfig:
     mixture: dict[str, float] = field(default_factory=lambda: {"title": 0.75, "citation": 0.2, "query": 0.05})
     leave_out: tuple[str, ...] = ()
     # Chance that a document keeps its title, by reference type; titles are hidden from what they refer to.
-    keep_title: dict[str, float] = field(
-        default_factory=lambda: {"title": 0.0, "citation": 0.3, "query": 0.3}
-    )
+    keep_title: dict[str, float] = field(default_factory=lambda: {"title": 0.0, "citation": 0.3, "query": 0.3})
     # Chance that a reference is cut to a few of its words, which makes it as short as a typed query.
     crop: float = 0.0
     document_length: int = 256
@@ -140,11 +138,7 @@ def _build(cls: Any, values: dict[str, Any], prefix: str) -> Any:
     for key, value in values.items():
         if key not in hints:
             close = difflib.get_close_matches(key, hints, 1)
-            hint = (
-                f"; did you mean '{prefix}{close[0]}'?"
-                if close
-                else "; see the training guide for the names."
-            )
+            hint = f"; did you mean '{prefix}{close[0]}'?" if close else "; see the training guide for the names."
             raise SettingsError(f"Unknown training setting '{prefix}{key}'{hint}")
         clean[key] = _convert(f"{prefix}{key}", value, hints[key])
     return cls(**clean)
@@ -162,11 +156,7 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
             return {str(k): float(v) for k, v in value.items()}
         if origin is tuple and isinstance(value, list | tuple):
             return tuple(value)
-        if (
-            isinstance(kind, type)
-            and isinstance(value, kind)
-            and not (kind is int and isinstance(value, bool))
-        ):
+        if isinstance(kind, type) and isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return value
     raise SettingsError(f"Training setting '{name}' cannot be {value!r}; it takes {hint}.")
 
@@ -233,9 +223,7 @@ def read_values(path: str | Path | None, changes: list[str]) -> dict[str, Any]:
         try:
             values = json.loads(Path(path).read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise SettingsError(
-                f"Training configuration {path} cannot be read ({error}); give a JSON file."
-            ) from error
+            raise SettingsError(f"Training configuration {path} cannot be read ({error}); give a JSON file.") from error
     if not isinstance(values, dict):
         raise SettingsError(f"Training configuration {path} must be a JSON object of settings.")
     for change in changes:

@@ -32,9 +32,7 @@ def train(config: TrainConfig, resume: bool = True) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point of `python -m erukg.training.run`."""
-    parser = argparse.ArgumentParser(
-        prog="python -m erukg.training.run", description="Train a term-importance model."
-    )
+    parser = argparse.ArgumentParser(prog="python -m erukg.training.run", description="Train a term-importance model.")
     parser.add_argument("config", type=Path, help="JSON configuration; may name a preset")
     parser.add_argument(
         "--set",
@@ -44,9 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="change a setting, e.g. splade.steps=100",
     )
     parser.add_argument("--no-resume", action="store_true", help="start over even where checkpoints exist")
-    parser.add_argument(
-        "--parts", type=Path, help="also write the weights here in fp16 files of at most 15 MiB"
-    )
+    parser.add_argument("--parts", type=Path, help="also write the weights here in fp16 files of at most 15 MiB")
     options = parser.parse_args(arguments)
     try:
         trainer = Trainer(TrainConfig.from_dict(read_values(options.config, options.set)))

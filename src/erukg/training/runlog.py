@@ -63,9 +63,7 @@ class RunLog:
         """Means since the last flush, printed and written."""
         names = list(self.sums)
         values = torch.stack([self.sums[name] for name in names]).tolist()
-        figures = {
-            n: v / (1 if n == "skipped" else self.counts[n]) for n, v in zip(names, values, strict=True)
-        }
+        figures = {n: v / (1 if n == "skipped" else self.counts[n]) for n, v in zip(names, values, strict=True)}
         now = time.perf_counter()
         speed = (step - self.since) / max(1e-9, now - self.clock)
         overall = (step - self.first) / max(1e-9, now - self.began)
@@ -74,9 +72,7 @@ class RunLog:
             left = min(left, max(0.0, stage.max_seconds * (1 - progress)))
         self.clock, self.since = now, step
         self._reset()
-        shown = "  ".join(
-            f"{name} {value:.4g}" for name, value in figures.items() if name != "skipped" or value
-        )
+        shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items() if name != "skipped" or value)
         texts = speed * self.batch * (2 if self.name == "splade" else 1)
         print(
             f"{self.name} {step}/{stage.steps}  {shown}  lr {rate:.2g}  {speed:.1f} steps/s  "

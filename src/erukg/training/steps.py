@@ -44,9 +44,7 @@ def to_tensors(batch: Any, pin: bool) -> Any:
 class Stepper:
     """Losses of a batch under one configuration, model and optional teacher."""
 
-    def __init__(
-        self, config: TrainConfig, model: TermModel, teacher: TermModel | None, device: torch.device
-    ) -> None:
+    def __init__(self, config: TrainConfig, model: TermModel, teacher: TermModel | None, device: torch.device) -> None:
         self.config, self.model, self.teacher, self.device = config, model, teacher, device
         self.steps: dict[str, Callable[[Any, float, bool], Losses]] = {
             "mlm": self.mlm,
@@ -136,7 +134,7 @@ class Stepper:
                     outputs = self.encode(self.model, batch.group)
             else:
                 outputs = self.encode(self.model, batch.group)
-            logits = self.model.tags(outputs)
+            logits = self.model.tags(outputs, self._to(batch.first), self._to(batch.last))
         return losses.tag_loss(logits, self._to(batch.labels).long())
 
     def tags(self, batch: TagBatch, progress: float, detail: bool) -> Losses:
@@ -161,9 +159,7 @@ class Stepper:
             ids[row, : len(kept) + 2] = [cls, *kept.tolist(), sep]
             mask[row, : len(kept) + 2] = True
         with self._reading():
-            outputs = self.model.encode(
-                torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device)
-            )
+            outputs = self.model.encode(torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device))
             weights = self.model.terms(outputs)
         counts: NDArray[np.int64] = (weights > 0).sum(1).cpu().numpy()
         array: NDArray[np.float32] = weights.float().cpu().numpy()
@@ -172,10 +168,9 @@ class Stepper:
     def tag_hits(self, batch: TagBatch) -> tuple[int, int]:
         """How many labels the tag head gets right, of how many."""
         with self._reading():
-            predicted = self.model.tags(self.encode(self.model, batch.group)).argmax(-1)
-        labels = self._to(batch.labels).long()
-        known = labels >= 0
-        return int(((predicted == labels) & known).sum()), int(known.sum())
+            outputs = self.encode(self.model, batch.group)
+            predicted = self.model.tags(outputs, self._to(batch.first), self._to(batch.last)).argmax(-1)
+        return int((predicted == self._to(batch.labels)).sum()), len(batch.labels)
 
     def _reading(self) -> _Reading:
         return _Reading(self)

@@ -142,9 +142,7 @@ def tag_corpus(files: Sequence[Path], tagger: Tagger, count: int, seed: int) -> 
     shares = [count // len(files) + (number < count % len(files)) for number in range(len(files))]
     # The largest files last, so that what a small one lacks can come from them.
     missing = 0
-    for path, share in sorted(
-        zip(files, shares, strict=True), key=lambda item: (item[0].stat().st_size, item[0])
-    ):
+    for path, share in sorted(zip(files, shares, strict=True), key=lambda item: (item[0].stat().st_size, item[0])):
         drawn = 0
         for title, abstract in _drawn(path, share + missing, seed):
             words: list[str] = []
@@ -180,9 +178,7 @@ def _drawn(path: Path, count: int, seed: int) -> list[tuple[str, str]]:
             continue
         found.append((paper.title, paper.abstract))
     if kept and not found:
-        raise TrainingError(
-            f"{path} holds no document ({problems.examples[0]}); give a corpus in JSON Lines."
-        )
+        raise TrainingError(f"{path} holds no document ({problems.examples[0]}); give a corpus in JSON Lines.")
     return found
 
 
@@ -206,9 +202,7 @@ def read_tagged(path: str | Path) -> Iterator[TaggedText]:
                 elif not line.startswith("# "):
                     fields = line.rstrip("\r\n").split("\t")
                     if len(fields) != 2 or not all(fields) or len(line) == _LONGEST_LINE:
-                        raise TrainingError(
-                            f"Line {number} of {path} is not a word, a tab and a tag; correct it."
-                        )
+                        raise TrainingError(f"Line {number} of {path} is not a word, a tab and a tag; correct it.")
                     words.append(fields[0])
                     tags.append(_UNIVERSAL.get(fields[1], fields[1]))
     except (OSError, UnicodeDecodeError) as error:

@@ -13,7 +13,7 @@ import torch
 
 from erukg.errors import SettingsError, TrainingError
 from erukg.training import checkpoint
-from erukg.training.base import load_base, save_base
+from erukg.training.base import known_tags, load_base, save_base
 from erukg.training.checkpoint import State
 from erukg.training.data import Batches, Prepared, prefetch
 from erukg.training.devscore import DevScores, load_dev, score_documents
@@ -81,17 +81,15 @@ class Trainer:
     def _start_from(self, folder: Path) -> None:
         source = folder if list(folder.glob("model*.safetensors")) else folder / "warmup"
         found = {name: tensor.float() for name, tensor in read_weights(source).items()}
-        missing = [
-            name for name in self.model.state_dict() if name not in found and not name.startswith("tag.")
-        ]
+        own = self.model.state_dict()
+        found = known_tags(found, own, source)
+        missing = [name for name in own if name not in found and not name.startswith("tag.")]
         if missing:
             raise TrainingError(f"{source} has no tensor '{missing[0]}'; start from a finished warm-up.")
         try:
             self.model.load_state_dict(found, strict=False)
         except RuntimeError as error:
-            raise TrainingError(
-                f"Weights in {source} do not fit the base ({error}); start from its own."
-            ) from error
+            raise TrainingError(f"Weights in {source} do not fit the base ({error}); start from its own.") from error
 
     # -- the whole run ---------------------------------------------------------------------------------------
 
@@ -142,9 +140,7 @@ class Trainer:
     def _parameters(self, name: str) -> list[torch.nn.Parameter]:
         chosen = []
         for key, parameter in self.model.named_parameters():
-            used = (
-                key.startswith("tag.") if name == "tags" else not (name == "mlm" and key.startswith("tag."))
-            )
+            used = key.startswith("tag.") if name == "tags" else not (name == "mlm" and key.startswith("tag."))
             parameter.requires_grad_(used)
             if used:
                 chosen.append(parameter)
@@ -156,9 +152,7 @@ class Trainer:
             {"params": [p for p in parameters if p.dim() > 1], "weight_decay": self.config.weight_decay},
             {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
         ]
-        return torch.optim.AdamW(
-            groups, lr=stage.learning_rate, betas=self.config.betas, eps=1e-8, fused=True
-        )
+        return torch.optim.AdamW(groups, lr=stage.learning_rate, betas=self.config.betas, eps=1e-8, fused=True)
 
     def _build(self, name: str, stage: Stage, step: int) -> Any:
         config = self.config
@@ -186,9 +180,7 @@ class Trainer:
             if state.done:
                 return
         if stage.max_seconds is not None:
-            log.say(
-                f"{name}: ends after {stage.max_seconds:g} s or {stage.steps} steps; not exactly repeatable"
-            )
+            log.say(f"{name}: ends after {stage.max_seconds:g} s or {stage.steps} steps; not exactly repeatable")
         self.model.train()
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         began = time.perf_counter() - state.elapsed
@@ -285,9 +277,7 @@ class Trainer:
                 "and lambda_reference, or train longer"
             )
         if terms < self.config.min_terms:
-            return (
-                f"documents have only {terms:.1f} non-zero terms; lower lambda_document and lambda_reference"
-            )
+            return f"documents have only {terms:.1f} non-zero terms; lower lambda_document and lambda_reference"
         return None
 
     # -- development score -----------------------------------------------------------------------------------
@@ -316,18 +306,14 @@ class Trainer:
         part = self.output / ".best.part"
         shutil.rmtree(part, ignore_errors=True)
         save_base(self.model, part, self.data.tokenizer)
-        checkpoint.save_json(
-            part / "dev.json", {"step": self.state.step, "best": scores.best, **asdict(scores)}
-        )
+        checkpoint.save_json(part / "dev.json", {"step": self.state.step, "best": scores.best, **asdict(scores)})
         shutil.rmtree(self.output / "best", ignore_errors=True)
         part.rename(self.output / "best")
 
     def _take_best(self) -> None:
         folder = self.output / "best"
         if self.dev and folder.is_dir():
-            self.model.load_state_dict(
-                {name: tensor.float() for name, tensor in read_weights(folder).items()}
-            )
+            self.model.load_state_dict({name: tensor.float() for name, tensor in read_weights(folder).items()})
 
     def _finish(self) -> Path:
         best = self.output / "best" / "dev.json"

@@ -64,9 +64,7 @@ class Summary:
         for type_, count in self.counts.items():
             lines.append(f"  {type_}: {count:,} ({self.with_negative[type_]:,} with a negative)")
             if type_ in self.samples:
-                for name, text in zip(
-                    ("reference", "positive", "negative"), self.samples[type_], strict=True
-                ):
+                for name, text in zip(("reference", "positive", "negative"), self.samples[type_], strict=True):
                     lines.append(f"    {name}: {text or '-'}")
         lines += [f"  left out: {count:,} × {reason}" for reason, count in self.skipped.items()]
         if self.bad_rows:
@@ -128,9 +126,7 @@ def prepare(
                             advance(1)
             collected.flush()
         if not collected.counts:
-            raise TrainingError(
-                "The sources gave no triplet; check that they are of the forms they are given as."
-            )
+            raise TrainingError("The sources gave no triplet; check that they are of the forms they are given as.")
         meta = {
             "format": FORMAT,
             "version": VERSION,
@@ -146,9 +142,7 @@ def prepare(
             "skipped": dict(problems.skipped),
             "bad_rows": problems.bad,
         }
-        (folder / "meta.json").write_text(
-            json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        (folder / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         samples = _samples(folder, collected.types, pieces, seed)
     return Summary(
         folder=out,
@@ -209,9 +203,7 @@ class _Triplets:
         sizes = self.documents.lengths.astype(np.int32)
         bodies = sizes - self.documents.heads
         rows[_pieces_left(rows[:, 2], title, sizes, bodies) == 0, 2] = -1
-        good = (self.references.lengths[rows[:, 0]] > 0) & (
-            _pieces_left(rows[:, 1], title, sizes, bodies) > 0
-        )
+        good = (self.references.lengths[rows[:, 0]] > 0) & (_pieces_left(rows[:, 1], title, sizes, bodies) > 0)
         if lost := int((~good).sum()):
             self.problems.skipped["reference or document without word pieces"] += lost
         rows = rows[good]

@@ -22,9 +22,7 @@ TELLING = ("extractive_keyphrases", "abstractive_keyphrases")
 def read(row: Mapping[str, Any], fallback_id: str) -> Record:
     gold = [phrase for name in TELLING if name in row for phrase in _fields.phrases(row, name)]
     title, abstract = _sections(row) if "sec_text" in row else ("", _fields.words(row, "document"))
-    return Record(
-        id=_fields.identifier(row, fallback_id), title=title, abstract=abstract, keyphrases=tuple(gold)
-    )
+    return Record(id=_fields.identifier(row, fallback_id), title=title, abstract=abstract, keyphrases=tuple(gold))
 
 
 def _sections(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -34,7 +32,5 @@ def _sections(row: Mapping[str, Any]) -> tuple[str, str]:
     found = {str(name).strip().lower(): {"sec_text": words} for name, words in zip(names, texts, strict=True)}
     if not found.keys() & {"title", "abstract"}:
         raise InputError("the field 'sections' names neither 'title' nor 'abstract'")
-    title, abstract = (
-        _fields.words(found[n], "sec_text") if n in found else "" for n in ("title", "abstract")
-    )
+    title, abstract = (_fields.words(found[n], "sec_text") if n in found else "" for n in ("title", "abstract"))
     return title, abstract

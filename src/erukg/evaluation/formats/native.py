@@ -21,9 +21,7 @@ def read(row: Mapping[str, Any], fallback_id: str) -> Record:
         title=_fields.text(row, "title"),
         abstract=_fields.text(row, "abstract"),
         # Official gold can stand alone.
-        keyphrases=()
-        if official is not None and "keyphrases" not in row
-        else _fields.phrases(row, "keyphrases"),
+        keyphrases=() if official is not None and "keyphrases" not in row else _fields.phrases(row, "keyphrases"),
         official=official,
     )
 

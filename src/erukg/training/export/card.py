@@ -9,9 +9,7 @@ from erukg.training.model import Shape
 __all__ = ["model_card"]
 
 
-def model_card(
-    name: str, summary: dict[str, Any], shape: Shape, base: str = "", base_licence: str = ""
-) -> str:
+def model_card(name: str, summary: dict[str, Any], shape: Shape, base: str = "", base_licence: str = "") -> str:
     """README.md of a model: what it is, its data, settings, development figures, limits and licence.
 
     `summary` is the run.json of the run; what it does not say is left out.
@@ -37,8 +35,7 @@ def model_card(
     ]
     if base or config.get("base"):
         lines.append(
-            f"- Base: {base or 'the folder ' + str(config['base'])}"
-            + (f" ({base_licence})." if base_licence else ".")
+            f"- Base: {base or 'the folder ' + str(config['base'])}" + (f" ({base_licence})." if base_licence else ".")
         )
     lines += _data(summary) + _training(summary, config) + _figures(summary)
     lines += [

@@ -57,7 +57,13 @@ def write_model_folder(
         raise ModelError(f"There is no precision '{precision}'; use fp32 or int8.")
     model = model.cpu().float().eval()
     table = model.word_embeddings.detach().numpy()
-    head: dict[str, Any] = {"bias": model.cls.predictions.bias.detach().numpy().astype(np.float32)}
+    parts = {
+        "bias": model.cls.predictions.bias,
+        "tag_bias": model.tag.bias,
+        "tag_out": model.tag.out.weight,
+        "tag_out_bias": model.tag.out.bias,
+    }
+    head: dict[str, Any] = {key: tensor.detach().numpy().astype(np.float32) for key, tensor in parts.items()}
     with published(target, overwrite) as part:
         graph = part / "encoder.onnx"
         write_onnx(model, graph)
@@ -100,9 +106,7 @@ def _plain_tokenizer(source: Path, target: Path) -> None:
     try:
         values = json.loads(source.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ModelError(
-            f"The tokenizer {source} cannot be read ({error}); give a tokenizer.json."
-        ) from error
+        raise ModelError(f"The tokenizer {source} cannot be read ({error}); give a tokenizer.json.") from error
     values["truncation"] = values["padding"] = None
     target.write_text(json.dumps(values, ensure_ascii=False, separators=(",", ":")), "utf-8")
 

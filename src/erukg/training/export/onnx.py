@@ -1,4 +1,4 @@
-"""The encoder as an ONNX graph: embedding rows and mask in; transformed states, tag logits and vector out.
+"""The encoder as an ONNX graph: embedding rows and mask in; transformed states, tag projections and vector out.
 
 The graph is written node by node: it holds exactly what the runtime needs, with shapes ONNX Runtime's fusions
 know, and does not change with the exporter of a torch version.
@@ -15,13 +15,13 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from erukg.errors import ModelError, require
-from erukg.training.model import TAG_CLASSES, TermModel
+from erukg.training.model import TAG_WIDTH, TermModel
 
 __all__ = ["EXACT_NODES", "check_onnx", "run_onnx", "write_onnx"]
 
 OPSET = 17
 # Nodes whose weights stay in fp32 when the rest is quantised: small, and next to the outputs.
-EXACT_NODES = ("transform.dense", "tag.dense", "tag.out")
+EXACT_NODES = ("transform.dense", "tags")
 
 
 class _Builder:
@@ -81,7 +81,7 @@ def write_onnx(model: TermModel, path: str | Path) -> None:
     ]
     outputs = [
         value("states", kinds.FLOAT, ["batch", "length", shape.hidden_size]),
-        value("tags", kinds.FLOAT, ["batch", "length", len(TAG_CLASSES)]),
+        value("tags", kinds.FLOAT, ["batch", "length", 2 * TAG_WIDTH]),
         value("vector", kinds.FLOAT, ["batch", shape.hidden_size]),
     ]
     body = onnx.helper.make_graph(graph.nodes, "erukg", inputs, outputs, list(graph.constants.values()))
@@ -102,24 +102,19 @@ def _encoder(g: _Builder, model: TermModel) -> None:
     )
     x = g.norm(g.op("Add", ["embeddings", places], "embedded"), node.LayerNorm, "embeddings.norm")
     real = g.op("Cast", ["mask"], "mask.float", to=1)
-    blocked = g.op(
-        "Mul", [g.op("Sub", [g.number(1.0), real], "mask.blocked"), g.number(-30000.0)], "mask.scaled"
-    )
+    blocked = g.op("Mul", [g.op("Sub", [g.number(1.0), real], "mask.blocked"), g.number(-30000.0)], "mask.scaled")
     bias = g.op("Unsqueeze", [blocked, g.axes(1, 2)], "mask.bias")
     hidden = [x]
     for number, weights in enumerate(model._layer_weights()):
         x = _layer(g, x, bias, model, weights, f"layer.{number}")
         hidden.append(x)
     transform = model.cls.predictions.transform
-    states = g.gelu(
-        g.linear(x, transform.dense.weight, transform.dense.bias, "transform.dense"), "transform.gelu"
-    )
+    states = g.gelu(g.linear(x, transform.dense.weight, transform.dense.bias, "transform.dense"), "transform.gelu")
     g.norm(states, transform.LayerNorm, "states")
-    _tags(g, model, hidden)
+    read = g.op("Concat", [hidden[layer] for layer in model.tag_layers], "tag.states", axis=-1)
+    g.op("MatMul", [read, g.constant("tag.project.weight", model.tag.project.weight.T.numpy())], "tags")
     counted = g.op("Unsqueeze", [real, g.axes(2)], "mask.weights")
-    total = g.op(
-        "ReduceSum", [g.op("Mul", [x, counted], "vector.masked"), g.axes(1)], "vector.sum", keepdims=0
-    )
+    total = g.op("ReduceSum", [g.op("Mul", [x, counted], "vector.masked"), g.axes(1)], "vector.sum", keepdims=0)
     count = g.op("ReduceSum", [real, g.axes(1)], "vector.count", keepdims=1)
     mean = g.op("Div", [total, g.op("Max", [count, g.number(1.0)], "vector.atleast")], "vector.mean")
     size = g.op("ReduceL2", [mean], "vector.size", axes=[1], keepdims=1)
@@ -155,18 +150,6 @@ class _Norm:
         self.weight, self.bias = weight, bias
 
 
-def _tags(g: _Builder, model: TermModel, hidden: list[str]) -> None:
-    mix = torch.softmax(model.tag.mix, 0).tolist()
-    parts = [
-        g.op("Mul", [name, g.number(share)], f"tag.part{i}")
-        for i, (name, share) in enumerate(zip(hidden, mix, strict=True))
-    ]
-    mixed = g.op("Sum", parts, "tag.mixed")
-    inner = g.gelu(g.linear(mixed, model.tag.dense.weight, model.tag.dense.bias, "tag.dense"), "tag.gelu")
-    product = g.op("MatMul", [inner, g.constant("tag.out.weight", model.tag.out.weight.T.numpy())], "tag.out")
-    g.op("Add", [product, g.constant("tag.out.bias", model.tag.out.bias.numpy())], "tags")
-
-
 def run_onnx(
     path: str | Path, embeddings: NDArray[np.float32], mask: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
@@ -189,7 +172,7 @@ def check_onnx(model: TermModel, path: str | Path, tolerance: float = 1e-4, seed
     model = model.cpu().float().eval()
     with torch.no_grad():
         outputs = model.encode(ids, mask)
-        expected = (model.states(outputs), model.tags(outputs), model.vector(outputs))
+        expected = (model.states(outputs), model.tag_pieces(outputs), model.vector(outputs))
         rows = F.embedding(ids, model.word_embeddings).numpy()
     found = run_onnx(path, rows, mask.numpy())
     real = mask.numpy().astype(bool)

@@ -17,9 +17,7 @@ __all__ = ["CitationContexts", "Queries", "without_names"]
 
 _FEWEST_WORDS = 5
 _NAME = r"[^\W\d_][\w'’-]+"
-_NAMES_IN_BRACKETS = re.compile(
-    rf"\(\s*(?:e\.g\.,?\s*|see\s+)?{_NAME}(?:\s+(?:and|&)\s+{_NAME}|\s+et al\b)[^()]*\)?"
-)
+_NAMES_IN_BRACKETS = re.compile(rf"\(\s*(?:e\.g\.,?\s*|see\s+)?{_NAME}(?:\s+(?:and|&)\s+{_NAME}|\s+et al\b)[^()]*\)?")
 _NAME_ET_AL = re.compile(rf"{_NAME}\s+et al\b\.*(?:\s*[(\[]\d{{4}}\w?[)\]]|,?\s*\d{{4}}\w?)?")
 
 
@@ -61,9 +59,7 @@ class CitationContexts(Reader):
                 for positive in dict.fromkeys(group):
                     negatives = [n for n in library.cited_elsewhere(citing, section) if n not in group]
                     negatives = negatives or [n for n in library.cited_by(citing) if n not in group]
-                    yield Reference(
-                        "citation", text, positive, random.choice(negatives) if negatives else None
-                    )
+                    yield Reference("citation", text, positive, random.choice(negatives) if negatives else None)
 
     def _rows(self, path: Path, problems: Problems) -> Iterator[tuple[str, str, str, str]]:
         for line, row in read_rows(path, problems):
@@ -111,9 +107,7 @@ class Queries(Reader):
                     others = negatives.get(query)
                     yield Reference("query", query, document, random.choice(others) if others else None)
 
-    def _rows(
-        self, path: Path, library: Library, problems: Problems
-    ) -> Iterator[tuple[str, Paper | int, float]]:
+    def _rows(self, path: Path, library: Library, problems: Problems) -> Iterator[tuple[str, Paper | int, float]]:
         for line, row in read_rows(path, problems):
             try:
                 query, id, text = text_of(row, "query"), text_of(row, "doc_id"), text_of(row, "doc_text")

@@ -121,13 +121,9 @@ def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, bytes]]:
                     problems.row(path)
                     yield number, line
         except (lzma.LZMAError, zlib.error, EOFError, gzip.BadGzipFile) as error:
-            raise TrainingError(
-                f"{path} is damaged after line {number} ({error}); fetch the file again."
-            ) from error
+            raise TrainingError(f"{path} is damaged after line {number} ({error}); fetch the file again.") from error
         except OSError as error:
-            raise TrainingError(
-                f"{path} cannot be read after line {number} ({error}); check the file."
-            ) from error
+            raise TrainingError(f"{path} cannot be read after line {number} ({error}); check the file.") from error
 
 
 def read_rows(path: Path, problems: Problems) -> Iterator[tuple[int, Row]]:

@@ -47,9 +47,7 @@ class Titles(Corpus):
                 problems.skip("title of a document that came before")
                 continue
             seen.add(paper.id)
-            reference = title_reference(
-                paper, library.cited_by(paper.id) if paper.id else (), library, random
-            )
+            reference = title_reference(paper, library.cited_by(paper.id) if paper.id else (), library, random)
             if reference is None:
                 problems.skip("title or abstract too short for a title reference")
             else:

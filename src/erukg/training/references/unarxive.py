@@ -56,9 +56,7 @@ class Unarxive(Reader):
                 except RowError as error:
                     problems.add(path, line, str(error))
 
-    def _references(
-        self, row: Row, library: Library, problems: Problems, random: Random
-    ) -> Iterator[Reference]:
+    def _references(self, row: Row, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
         paper = _paper(row)
         bibliography = _bibliography(row, library)
         # Keys of dicts stand for sets here: their order does not change from run to run.
@@ -77,9 +75,7 @@ class Unarxive(Reader):
         for section, sentence, group in contexts:
             elsewhere = [number for number in everything if number not in cited_in[section]]
             for positive in group:
-                yield Reference(
-                    "citation", sentence, positive, random.choice(elsewhere) if elsewhere else None
-                )
+                yield Reference("citation", sentence, positive, random.choice(elsewhere) if elsewhere else None)
         if self.titles:
             reference = title_reference(paper, everything, library, random)
             if reference is None:

@@ -1,0 +1,46 @@
+"""Phrases that a caller brings, prepared once and ranked against many texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.encoder import TermEncoder
+from erukg.errors import InputError
+from erukg.folding import fold, hash_phrases
+from erukg.neighbours import Terms
+
+__all__ = ["PhraseList"]
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseList:
+    """A thesaurus or tag list ready for `KeyphraseGenerator.rank`.
+
+    Phrases that fold to the same one are kept once, in their first form; those that fold to nothing are left out.
+    """
+
+    forms: tuple[str, ...]
+    folds: tuple[str, ...]
+    hashes: NDArray[np.uint64]
+    terms: Terms
+    vocabulary: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, phrases: Sequence[str], encoder: TermEncoder) -> PhraseList:
+        first: dict[str, str] = {}
+        for phrase in phrases:
+            if not isinstance(phrase, str):
+                raise InputError(f"A phrase must be a string, not {type(phrase).__name__}.")
+            if key := fold(phrase):
+                first.setdefault(key, " ".join(phrase.split()))
+        terms = encoder.phrase_terms([form.lower() for form in first.values()])
+        return cls(tuple(first.values()), tuple(first), hash_phrases(list(first)), terms, np.unique(terms.ids))
+
+    @property
+    def single(self) -> NDArray[np.bool_]:
+        """Which of the phrases are one word."""
+        return np.array([" " not in folded for folded in self.folds], np.bool_)
