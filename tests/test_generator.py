@@ -126,6 +126,8 @@ def test_batch_equals_one_at_a_time(tiny_generator: KeyphraseGenerator) -> None:
     alone = [tiny_generator.generate(t) for t in TEXTS]
     for threads in (1, 2, 8, None):
         assert list(tiny_generator.generate_batch(TEXTS, threads=threads)) == alone
+    assert list(tiny_generator.extract_batch(TEXTS)) == [tiny_generator.extract(t) for t in TEXTS]
+    assert list(tiny_generator.rank_batch(TEXTS, NOUNS)) == [tiny_generator.rank(t, NOUNS) for t in TEXTS]
     named = list(tiny_generator.generate_batch([("a", TEXT), (None, TEXT), TEXT]))
     assert [r.id for r in named] == ["a", None, None]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +17,18 @@ from erukg.explaining import explain_score
 from erukg.folding import fold
 from erukg.locating import Located, locate, locate_candidates, run_hashes
 from erukg.neighbours import Background, Neighbourhood
+from erukg.parallel import in_order
 from erukg.phrase_list import PhraseList
-from erukg.phrases import Candidates, noun_phrases, penn_class
+from erukg.phrases import Candidates, noun_phrases
 from erukg.ranking import Pool, Ranked, Weights, build_pool, drop_contained, rank_pool
 from erukg.results import Keyphrase, Keyphrases
 from erukg.settings import Settings
-from erukg.taggers import Tagger
+from erukg.taggers import Tagger, tag_classes
 
 __all__ = ["KeyphraseGenerator"]
+
+Item: TypeAlias = str | tuple[str | None, str]
+"""A text, or its id and the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class KeyphraseGenerator:
 
     def generate_batch(
         self,
-        texts: Iterable[str | tuple[str | None, str]],
+        texts: Iterable[Item],
         top_k: int = 10,
         settings: Settings | None = None,
         *,
@@ -153,27 +154,25 @@ class KeyphraseGenerator:
 
         Runs a document a thread on all cores (or `threads`); the results are exactly those of one at a time.
         """
-        threads = threads or _cores()
 
-        def work(item: str | tuple[str | None, str]) -> Keyphrases:
-            id, text = (None, item) if isinstance(item, str) else item
+        def work(item: Item) -> Keyphrases:
+            id, text = _pair(item)
             return self.generate(text, top_k, settings, explain=explain, id=id)
 
-        if threads == 1:
-            yield from map(work, texts)
-            return
-        with ThreadPoolExecutor(threads, thread_name_prefix="erukg") as pool:
-            waiting: deque[Future[Keyphrases]] = deque()
-            try:
-                for item in texts:
-                    waiting.append(pool.submit(work, item))
-                    if len(waiting) >= 4 * threads:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        return in_order(work, texts, threads)
+
+    def extract_batch(
+        self,
+        texts: Iterable[Item],
+        top_k: int = 10,
+        settings: Settings | None = None,
+        *,
+        explain: bool = False,
+        threads: int | None = None,
+    ) -> Iterator[Keyphrases]:
+        """`extract` for each text, as `generate_batch`."""
+        alone = (settings or self.settings).replace(alpha=1.0, beta=1.0)
+        return self.generate_batch(texts, top_k, alone, explain=explain, threads=threads)
 
     def phrase_list(self, phrases: Sequence[str]) -> PhraseList:
         """Prepare phrases for `rank`; phrases that fold to the same one are kept once, in their first form."""
@@ -187,16 +186,17 @@ class KeyphraseGenerator:
         *,
         top_k: int | None = None,
         explain: bool = False,
+        id: str | None = None,
     ) -> list[Keyphrase]:
         """Score any phrases (a thesaurus, headings, tags) against a text, present in it or not, best first.
 
         The caller vouches for the phrases, so phraseness is left out: score = ω^p · f̂. Phrases in the text have
         `spans`. A `PhraseList` from `phrase_list` saves preparing a long list for every text.
         """
-        _check(text, 1 if top_k is None else top_k)
+        _check(text, 0 if top_k is None else top_k)
         listed = phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
         settings = (settings or self.settings).replace(phraseness=0.0, absent_phraseness=0.0, beta=1.0)
-        analysis = self._analyse(text, settings, None, listed.vocabulary)
+        analysis = self._analyse(text, settings, id, listed.vocabulary)
         n = len(listed.forms)
         likely = np.flatnonzero(np.isin(listed.hashes, run_hashes(analysis.document))).tolist()
         places = locate(analysis.document, [listed.folds[i] for i in likely])
@@ -215,6 +215,25 @@ class KeyphraseGenerator:
                 )
         unscored = (Keyphrase(listed.forms[i], 0.0, spans.get(i, ())) for i in range(n) if i not in scored)
         return [*sorted(scored.values(), key=lambda k: -k.score), *unscored][:top_k]
+
+    def rank_batch(
+        self,
+        texts: Iterable[Item],
+        phrases: Sequence[str] | PhraseList,
+        settings: Settings | None = None,
+        *,
+        top_k: int | None = None,
+        explain: bool = False,
+        threads: int | None = None,
+    ) -> Iterator[list[Keyphrase]]:
+        """`rank` of the same phrases for each text, as `generate_batch`."""
+        listed = phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
+
+        def work(item: Item) -> list[Keyphrase]:
+            id, text = _pair(item)
+            return self.rank(text, listed, settings, top_k=top_k, explain=explain, id=id)
+
+        return in_order(work, texts, threads)
 
     def _analyse(
         self,
@@ -236,8 +255,7 @@ class KeyphraseGenerator:
         encoding = self.encoder.encode(pieces, terms)
         classes = encoding.tags
         if self.tagger is not None:
-            tags = self.tagger.tag(document.words)
-            classes = np.fromiter((penn_class(tag) for tag in tags), np.int8, len(document.words))
+            classes = tag_classes(self.tagger, document)
         candidates = locate_candidates(document, noun_phrases(document, classes, settings.max_words))
         weights = Weights.combine(terms, encoding.weights, neighbourhood, settings.alpha)
         return _Analysis(document, neighbourhood, weights, candidates)
@@ -292,9 +310,8 @@ class KeyphraseGenerator:
         )
 
 
-def _cores() -> int:
-    """The cores this process may use, which a container may have limited."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _pair(item: Item) -> tuple[str | None, str]:
+    return (None, item) if isinstance(item, str) else item
 
 
 def _check(text: object, top_k: object) -> None:

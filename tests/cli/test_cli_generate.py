@@ -99,7 +99,7 @@ def test_explain_makes_the_product(run: Run, document: Path) -> None:
     header, *rows = csv.reader(StringIO(run("extract", document, "--explain", "--format", "csv").stdout))
     for row in rows:
         cells = dict(zip(header, row, strict=True))
-        factors = [float(cells[n]) for n in ("position", "phraseness", "informativeness", "novelty")]
+        factors = [float(cells[n]) for n in ("position", "phraseness", "informativeness", "single_word", "novelty")]
         assert math.prod(factors) == pytest.approx(float(cells["score"]), rel=1e-5)
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from erukg import KeyphraseGenerator
 from erukg.cli import app
-from erukg.collection import Collection, EncodedDocument, Writer, best_phrases, info, verify
+from erukg.collection import Collection, EncodedDocument, Writer, best_phrases, info, slim, verify
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import add, add_encoded, build, build_encoded
 from erukg.encoder import Encoder
@@ -30,7 +30,9 @@ QUERIES = [make_text(random.Random(50 + i), 25) for i in range(5)]
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
-    return contents(Collection.open(make_collection(tmp_path_factory.mktemp("built") / "c", RECORDS)), QUERIES)
+    return contents(
+        Collection.open(make_collection(tmp_path_factory.mktemp("built") / "c", RECORDS)), QUERIES
+    )
 
 
 def test_forms_of_input(tmp_path: Path, expected: list[object]) -> None:
@@ -155,6 +157,29 @@ def test_add_resumes_and_equals_a_build(tmp_path: Path, expected: list[object]) 
     assert contents(Collection.open(folder), QUERIES) == expected
 
 
+def test_an_unfinished_addition_is_not_an_unfinished_build(tmp_path: Path) -> None:
+    folder = make_collection(tmp_path / "c", RECORDS[:70])
+    source = write_jsonl(tmp_path / "a.jsonl", RECORDS[70:])
+    with pytest.raises(KeyboardInterrupt):
+        add(folder, [source], Stops(3), batch=10, part_documents=20)
+    with pytest.raises(CollectionError, match="already holds a collection"):
+        build(folder, [source], WordAnalyser(), restart=True)
+    assert len(Collection.open(folder)) == 100
+    with pytest.raises(CollectionError, match="unfinished build or addition"):
+        add(folder, [write_jsonl(tmp_path / "b.jsonl", RECORDS[80:])], WordAnalyser())
+    report = add(folder, [tmp_path / "b.jsonl"], WordAnalyser(), restart=True)
+    assert (report.added, report.bad) == (20, 20)
+    assert len(Collection.open(folder)) == 120
+
+
+def test_an_unfinished_build_cannot_be_slimmed(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "a.jsonl", RECORDS)
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path / "c", [source], Stops(3), batch=10, part_documents=20)
+    with pytest.raises(CollectionError, match="is unfinished"):
+        slim(tmp_path / "c", tmp_path / "s")
+
+
 def test_documents_encoded_elsewhere(tmp_path: Path, expected: list[object]) -> None:
     pairs = [(r, WordAnalyser.encode(r.text)) for r in RECORDS]
     build_encoded(tmp_path / "c", iter(pairs[:80]), fingerprint="words-1", vocab_size=700, part_documents=30)
@@ -215,7 +240,9 @@ def test_command(tmp_path: Path, tiny_model: Path) -> None:
     assert "documents         4" in run("info", folder)
     first = json.loads(run("search", folder, "neural language models").splitlines()[0])
     assert first["id"] == "t3"
-    assert run("search", folder, "-", input="neural language models") == run("search", folder, "neural language models")
+    assert run("search", folder, "-", input="neural language models") == run(
+        "search", folder, "neural language models"
+    )
     more = tmp_path / "b.jsonl"
     more.write_text('{"id": "n", "text": "neural trees"}\nbroken\n')
     assert "1 of 2 rows skipped" in run("add", folder, more, "--model", tiny_model, code=3)

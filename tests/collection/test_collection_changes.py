@@ -25,9 +25,15 @@ POOL = make_records(40, seed=4)
 
 operations = st.lists(
     st.one_of(
-        st.tuples(st.just("add"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=12, unique=True)),
-        st.tuples(st.just("replace"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=5, unique=True)),
-        st.tuples(st.just("remove"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=8, unique=True)),
+        st.tuples(
+            st.just("add"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=12, unique=True)
+        ),
+        st.tuples(
+            st.just("replace"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=5, unique=True)
+        ),
+        st.tuples(
+            st.just("remove"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=8, unique=True)
+        ),
         st.tuples(st.just("merge"), st.just([])),
         st.tuples(st.just("tidy"), st.just([])),
     ),
@@ -82,6 +88,23 @@ def test_any_history_equals_building_from_the_survivors(history: list[tuple[str,
             # Merged, it is the same to the byte, whatever happened before.
             data = [next(f.glob("segment-*.bin")).read_bytes() for f in (folder, built)]
             assert data[0] == data[1]
+
+
+@pytest.mark.parametrize("operation", ["remove", "merge", "tidy"])
+def test_gathered_documents_are_not_lost(tmp_path: Path, operation: str) -> None:
+    records = make_records(12, seed=8)
+    folder = make_collection(tmp_path / "c", records[:10], part=5)
+    with Writer.open(folder) as writer:
+        for record in records[10:]:
+            writer.add(record, WordAnalyser.encode(record.text))
+        assert writer.gathered == 2
+        if operation == "remove":
+            assert writer.remove(["d11"]) == []
+        else:
+            getattr(writer, operation)()
+        assert writer.gathered == 0
+    assert len(Collection.open(folder)) == (11 if operation == "remove" else 12)
+    assert verify(folder) == []
 
 
 def test_tidy_keeps_segments_few(tmp_path: Path) -> None:
@@ -211,7 +234,9 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_encodings_are_refused_and_leave_no_trace(tmp_path: Path, document: EncodedDocument, message: str) -> None:
+def test_bad_encodings_are_refused_and_leave_no_trace(
+    tmp_path: Path, document: EncodedDocument, message: str
+) -> None:
     folder = make_collection(tmp_path / "c", make_records(5))
     with Writer.open(folder) as writer:
         with pytest.raises(InputError, match=message):

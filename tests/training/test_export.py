@@ -15,11 +15,13 @@ from typer.testing import CliRunner  # noqa: E402
 
 from erukg.encoder import Encoder  # noqa: E402
 from erukg.errors import ModelError  # noqa: E402
+from erukg.training.export.card import model_card  # noqa: E402
 from erukg.training.export.folder import export, fingerprint, write_model_folder  # noqa: E402
 from erukg.training.export.int8 import quantise_rows  # noqa: E402
 from erukg.training.export.onnx import check_onnx, run_onnx, write_onnx  # noqa: E402
 from erukg.training.export.publish import checksum, published  # noqa: E402
-from erukg.training.model import TAG_WIDTH, TermModel  # noqa: E402
+from erukg.training.model import TAG_WIDTH, Shape, TermModel  # noqa: E402
+from erukg.training.presets import preset  # noqa: E402
 from erukg.training.run import load_trained  # noqa: E402
 
 torch.set_num_threads(1)
@@ -170,6 +172,8 @@ def test_the_card_tells_of_the_run(exported: dict[str, Path]) -> None:
         "60 steps",
     ):
         assert part in card, part
+    summary = {"config": preset("tiny").to_dict(), "notes": ["tags: once more by hand"]}
+    assert "\n- tags: once more by hand\n" in model_card("x", summary, Shape(500, 64, 2, 4, 128))
 
 
 def test_what_cannot_be_exported_is_said(model: TermModel, prepared: Path, tmp_path: Path) -> None:

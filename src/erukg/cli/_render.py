@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["CSV_HEADER", "RankedPhrases", "Result", "csv_rows", "json_line", "table"]
 
 CSV_HEADER = ("id", "kind", "rank", "phrase", "score", "spans", "sources")
-CSV_EXPLAINED = ("position", "phraseness", "informativeness", "novelty", "terms")
+CSV_EXPLAINED = ("position", "phraseness", "informativeness", "single_word", "novelty", "terms")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from erukg.cli._output import Output as OutputFile
 from erukg.cli._output import choose_format
 from erukg.cli._render import RankedPhrases, Result
 from erukg.cli._work import Source, process
+from erukg.parallel import in_order
 from erukg.readers import InputDocument, Limits, read_phrases
 from erukg.settings import Settings
 
@@ -117,11 +118,10 @@ def extract(
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
     generator = _load(model, None, True, tagger)
     sink = _open_output(source, format, output, resume, explain)
-    alone = settings.replace(alpha=1.0, beta=1.0)
 
     def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
         pairs = ((document.id, document.text) for document in documents)
-        return generator.generate_batch(pairs, top_k, alone, explain=explain, threads=threads)
+        return generator.extract_batch(pairs, top_k, settings, explain=explain, threads=threads)
 
     process(source, sink, work)
 
@@ -148,6 +148,7 @@ def rank(
     explain: Explain = False,
     output: Output = None,
     resume: Resume = False,
+    threads: Threads = None,
     model: Model = None,
     collection: CollectionFolder = None,
     no_collection: NoCollection = False,
@@ -170,9 +171,11 @@ def rank(
     sink = _open_output(source, format, output, resume, explain)
 
     def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
-        for document in documents:
-            found = generator.rank(document.text, listed, settings, top_k=top_k, explain=explain)
-            yield RankedPhrases(document.id, tuple(found))
+        def one(document: InputDocument) -> Result:
+            id, text = document.id, document.text
+            return RankedPhrases(id, tuple(generator.rank(text, listed, settings, top_k=top_k, explain=explain, id=id)))
+
+        return in_order(one, documents, threads)
 
     process(source, sink, work)
 

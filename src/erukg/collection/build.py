@@ -24,6 +24,8 @@ __all__ = ["Report", "add", "add_encoded", "build", "build_encoded"]
 # However slow the encoder, no more than this much work is lost when the program is killed.
 _PART_SECONDS = 120.0
 
+_BUILD, _ADD = "build", "add"
+
 OnBad = Callable[[BadDocument], None]
 OnProgress = Callable[[int], None]
 Encoded = tuple[DocumentRecord, EncodedDocument]
@@ -31,10 +33,12 @@ Encoded = tuple[DocumentRecord, EncodedDocument]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of it: documents `added` by this run, and of the whole input how many `rows` it has and how
-    many are `bad`.
+    """What came of it.
 
-    `resumed` says how many rows an earlier, interrupted run had dealt with.
+    added    documents taken in by this run
+    bad      rows of the input that could not be used, those of an interrupted earlier run included
+    rows     rows of the input in all
+    resumed  rows that an interrupted earlier run had dealt with
     """
 
     added: int
@@ -48,7 +52,7 @@ class _Options:
     most_terms: int
     part_documents: int
     replace: bool
-    glossary: bool
+    kind: str
     on_bad: OnBad | None
     on_progress: OnProgress | None
 
@@ -75,9 +79,9 @@ def build(
     """
     key = _key("build", sources, analyser, most_terms)
     with _fresh(Path(out), analyser.fingerprint, analyser.vocab_size, key, restart) as writer:
-        options = _Options(most_terms, part_documents, False, False, on_bad, on_progress)
+        options = _Options(most_terms, part_documents, False, _BUILD, on_bad, on_progress)
         report = _resume(writer, read_rows(sources, limits), analyser, batch, options, key)
-        writer.commit(Journal(key, report.rows, report.bad), glossary=False)
+        writer.commit(Journal(_BUILD, key, report.rows, report.bad), glossary=False)
         _finish(writer)
         return report
 
@@ -100,7 +104,9 @@ def build_encoded(
         folder, fingerprint=fingerprint, vocab_size=vocab_size, glossary_documents=glossary_documents
     )
     with writer:
-        report = _feed(writer, documents, _Options(most_terms, part_documents, False, False, on_bad, on_progress), None)
+        report = _feed(
+            writer, documents, _Options(most_terms, part_documents, False, _BUILD, on_bad, on_progress), None
+        )
         writer.commit(None)
         _finish(writer)
         return report
@@ -130,7 +136,7 @@ def add(
         if restart and writer.manifest.journal is not None:
             writer.commit(None)
         _same_source(writer, key)
-        options = _Options(most_terms, part_documents, replace, True, on_bad, on_progress)
+        options = _Options(most_terms, part_documents, replace, _ADD, on_bad, on_progress)
         report = _resume(writer, read_rows(sources, limits), analyser, batch, options, key)
         writer.commit(None)
         writer.tidy()
@@ -151,7 +157,7 @@ def add_encoded(
     """Add documents encoded elsewhere."""
     with Writer.open(folder, fingerprint=fingerprint) as writer:
         report = _feed(
-            writer, documents, _Options(most_terms, part_documents, replace, True, on_bad, on_progress), None
+            writer, documents, _Options(most_terms, part_documents, replace, _ADD, on_bad, on_progress), None
         )
         writer.commit(writer.manifest.journal)
         writer.tidy()
@@ -170,7 +176,7 @@ def _fresh(out: Path, fingerprint: str, vocab_size: int, key: str, restart: bool
     writer = Writer.open(out)
     try:
         journal = writer.manifest.journal
-        if journal is None and len(writer):
+        if len(writer) and (journal is None or journal.kind != _BUILD):
             raise CollectionError(f"{out} already holds a collection; choose another folder, or add to it.")
         if restart or not len(writer):
             writer.reset(fingerprint=fingerprint, vocab_size=vocab_size)
@@ -218,15 +224,17 @@ def _encode(
     rows = iter(rows)
     while chunk := list(islice(rows, batch)):
         good = [row for row in chunk if isinstance(row, InputDocument)]
-        encoded = dict(zip(map(id, good), _attempt(good, analyser), strict=True))
+        results = iter(_attempt(good, analyser))
         for row in chunk:
             if isinstance(row, BadDocument):
                 yield row
-            else:
-                result = encoded[id(row)]
-                yield (
-                    result if isinstance(result, BadDocument) else (DocumentRecord(row.id, row.text, row.place), result)
-                )
+                continue
+            result = next(results)
+            yield result if isinstance(result, BadDocument) else (_record(row), result)
+
+
+def _record(row: InputDocument) -> DocumentRecord:
+    return DocumentRecord(row.id, row.text, row.place)
 
 
 def _attempt(rows: Sequence[InputDocument], analyser: Analyser) -> Sequence[EncodedDocument | BadDocument]:
@@ -248,7 +256,8 @@ def _feed(
     journal = writer.manifest.journal
     rows, bad, added = skip, journal.bad if journal is not None and key is not None else 0, 0
     writer.part_documents, writer.most_terms = options.part_documents, options.most_terms
-    committed = time.monotonic()
+    glossary = options.kind != _BUILD
+    committed, gathered = time.monotonic(), 0
     try:
         for item in items:
             full, problem = False, item if isinstance(item, BadDocument) else None
@@ -259,18 +268,23 @@ def _feed(
                     added += 1
                 except InputError as error:
                     problem = BadDocument(record.place or record.id, str(error))
-            rows += 1
             if problem is not None:
                 bad += 1
                 if options.on_bad is not None:
                     options.on_bad(problem)
+            rows, gathered = rows + 1, writer.gathered
             if full or time.monotonic() - committed > _PART_SECONDS:
-                writer.commit(Journal(key, rows, bad) if key is not None else journal, glossary=options.glossary)
+                gathered = 0
+                writer.commit(
+                    Journal(options.kind, key, rows, bad) if key is not None else journal, glossary=glossary
+                )
                 committed = time.monotonic()
             if options.on_progress is not None:
                 options.on_progress(rows)
     except KeyboardInterrupt:
-        if key is not None:
-            writer.commit(Journal(key, rows, bad), glossary=options.glossary)
+        # What is gathered is worth keeping, up to the last row that was counted.
+        if key is not None and gathered:
+            writer.keep(gathered)
+            writer.commit(Journal(options.kind, key, rows, bad), glossary=glossary)
         raise
     return Report(added, bad, rows, skip)

@@ -23,7 +23,7 @@ from erukg.collection.postings import count_live
 from erukg.collection.ragged import bounds, hash_strings, offsets_of, take
 from erukg.collection.segment import Forms, Segment
 
-__all__ = ["Commit", "State", "derive", "gather_forms", "live_rows", "open_commit", "write_commit"]
+__all__ = ["NOBODY", "Commit", "State", "derive", "gather_forms", "live_rows", "open_commit", "write_commit"]
 
 _GLOSSARY = {
     "glossary.folds": "u8",
@@ -33,6 +33,11 @@ _GLOSSARY = {
     "glossary.terms.offsets": "u4",
     "glossary.counts": "u4",
 }
+
+
+#: No document is removed. Read-only, as mapped arrays are: compiled code is made anew for writable ones.
+NOBODY = np.empty(0, np.uint8)
+NOBODY.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +121,7 @@ def _glossary(
     order = order[counts[order] > 0]
     forms = texts[order]
     folds, counts = folds[order], counts[order]
-    # Equal forms of several segments are one; of a phrase's forms the most used stands for it, then the
-    # first.
+    # Equal forms of several segments are one; the most used form of a phrase stands for it, then the first.
     same = np.append(False, (folds[1:] == folds[:-1]) & (forms[1:] == forms[:-1]))[: len(order)]
     first_form = np.flatnonzero(~same)
     per_form = np.add.reduceat(counts, first_form) if len(first_form) else np.empty(0, np.int64)
@@ -169,7 +173,9 @@ def gather_forms(segments: Sequence[Segment], rows: NDArray[np.int64]) -> Forms:
     return Forms(folds, out_text, text_offsets, out_terms, terms_offsets)
 
 
-def _scatter(out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]) -> None:
+def _scatter(
+    out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]
+) -> None:
     starts = offsets[rows].astype(np.int64)
     lengths = offsets[rows + 1].astype(np.int64) - starts
     ends = np.cumsum(lengths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,50 +23,65 @@ from erukg.folding import hash_phrases
 __all__ = ["Part"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """A document on its way: its id, BM25 terms in order, packed term weights, and rows of the part's forms."""
+
+    id: str
+    terms: NDArray[np.uint64]
+    weights: bytes
+    rows: list[int]
+
+
 class Part:
     """A segment in the making. `full` says when it is time to `write` it."""
 
-    def __init__(self, vocab_size: int, weight_limit: float, most_terms: int, documents: int, terms: int) -> None:
+    def __init__(
+        self, vocab_size: int, weight_limit: float, most_terms: int, documents: int, terms: int
+    ) -> None:
         self._vocab_size = vocab_size
         self._limit = weight_limit
         self._keep = min(most_terms, MOST_TERMS)
         self._most_documents = documents
         self._most_length = terms
         self._length = 0
-        self.ids: list[str] = []
-        self._terms: list[NDArray[np.uint64]] = []
-        self._texts: list[int] = []
-        self._weights: list[bytes] = []
-        self._rows: list[list[int]] = []
+        self._documents: list[_Gathered] = []
         self._forms: dict[tuple[str, str], int] = {}
         self._pieces: list[tuple[int, ...]] = []
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._documents)
 
     @property
     def full(self) -> bool:
-        return len(self.ids) >= self._most_documents or self._length >= self._most_length
+        return len(self._documents) >= self._most_documents or self._length >= self._most_length
+
+    @property
+    def ids(self) -> list[str]:
+        return [document.id for document in self._documents]
+
+    def keep(self, n: int) -> None:
+        """Forget all but the first `n` documents."""
+        del self._documents[n:]
 
     def add(self, id: str, text: str, document: EncodedDocument) -> None:
         """Take a document in, or say in an `InputError` why it cannot be; then nothing has changed."""
         ids, weights = np.asarray(document.term_ids), np.asarray(document.term_weights, np.float64)
         if ids.shape != weights.shape or ids.ndim != 1:
             raise InputError(f"It has {ids.size} term ids but {weights.size} term weights.")
-        if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size or np.unique(ids).size != ids.size):
+        if ids.size and (
+            int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size or np.unique(ids).size != ids.size
+        ):
             raise InputError(f"Its term ids are not distinct numbers below {self._vocab_size}.")
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
             raise InputError("Its term weights are not all finite and at least 0.")
         phrases = _checked(document.phrases, self._vocab_size)
         terms = terms_of(text)
-        self._weights.append(
-            pack_weights(*quantise(ids, weights, self._keep, self._limit), high_values(self._vocab_size))
-        )
-        self._rows.append([self._row(phrase) for phrase in phrases])
-        self._terms.append(terms)
-        self._texts.append(text_key(terms))
+        packed = pack_weights(*quantise(ids, weights, self._keep, self._limit), high_values(self._vocab_size))
+        rows = [self._row(phrase) for phrase in phrases]
         self._length += len(terms)
-        self.ids.append(id)
+        # One step, so that an interruption finds the document wholly in or wholly out.
+        self._documents.append(_Gathered(id, terms, packed, rows))
 
     def _row(self, phrase: Phrase) -> int:
         key = (phrase.fold, phrase.form.lower())
@@ -77,25 +93,29 @@ class Part:
 
     def write(self, path: Path) -> SegmentEntry:
         """Write the segment to `path` and wait until it is on the disk."""
-        lengths = np.fromiter((len(t) for t in self._terms), np.int64, len(self._terms))
-        vocabulary, numbers = number_terms(np.concatenate([np.empty(0, np.uint64), *self._terms]))
-        indptr, documents, frequencies = invert(numbers, lengths, len(vocabulary))
-        words, ends = pack(indptr, documents, frequencies)
+        documents = self._documents
+        n = len(documents)
+        lengths = np.fromiter((len(d.terms) for d in documents), np.int64, n)
+        vocabulary, numbers = number_terms(
+            np.concatenate([np.empty(0, np.uint64), *(d.terms for d in documents)])
+        )
+        indptr, lists, frequencies = invert(numbers, lengths, len(vocabulary))
+        words, ends = pack(indptr, lists, frequencies)
         forms, rank = self._sorted_forms()
-        counts = np.fromiter((len(r) for r in self._rows), np.int64, len(self._rows))
-        rows = np.fromiter((row for r in self._rows for row in r), np.int64, int(counts.sum()))
+        counts = np.fromiter((len(d.rows) for d in documents), np.int64, n)
+        rows = np.fromiter((row for d in documents for row in d.rows), np.int64, int(counts.sum()))
         ids, ids_offsets = pack_strings(self.ids)
-        sizes = np.fromiter((len(w) for w in self._weights), np.int64, len(self._weights))
+        sizes = np.fromiter((len(d.weights) for d in documents), np.int64, n)
         with ArrayFileWriter(path) as file:
             file.add("vocabulary", vocabulary)
             file.add("postings", words)
             file.add("postings.offsets", offsets_of(np.diff(ends, prepend=0)))
             file.add("frequencies", np.diff(indptr).astype(np.uint32))
             file.add("lengths", lengths.astype(np.uint32))
-            file.add("texts", np.array(self._texts, np.uint64))
+            file.add("texts", np.array([text_key(d.terms) for d in documents], np.uint64))
             file.add("ids", ids)
             file.add("ids.offsets", ids_offsets)
-            file.add("weights", np.frombuffer(b"".join(self._weights), np.uint8))
+            file.add("weights", np.frombuffer(b"".join(d.weights for d in documents), np.uint8))
             file.add("weights.offsets", offsets_of(sizes))
             file.add("phrases", rank[rows].astype(np.uint32))
             file.add("phrases.offsets", offsets_of(counts))
@@ -122,6 +142,8 @@ def _checked(phrases: Sequence[Phrase], vocab_size: int) -> list[Phrase]:
         if not phrase.fold or not phrase.form or not phrase.terms:
             raise InputError(f"Its phrase {phrase.form!r} has no fold, no written form or no word pieces.")
         if not all(0 <= t < vocab_size for t in phrase.terms):
-            raise InputError(f"Its phrase {phrase.form!r} has word pieces beyond the vocabulary of {vocab_size}.")
+            raise InputError(
+                f"Its phrase {phrase.form!r} has word pieces beyond the vocabulary of {vocab_size}."
+            )
         kept.setdefault(phrase.fold, phrase)
     return list(kept.values())

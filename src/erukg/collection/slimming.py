@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from erukg.collection.commit import derive, write_commit
+from erukg.collection.commit import NOBODY, derive, write_commit
 from erukg.collection.disk import on_disk
 from erukg.collection.lock import WriterLock
 from erukg.collection.manifest import MANIFEST, write_manifest
@@ -29,20 +27,24 @@ def slim(source: str | Path, out: str | Path) -> None:
     manifest, segments, commit = open_parts(source)
     if not manifest.documents:
         raise InputError(f"{source} holds no documents, so there is nothing to copy.")
+    if not manifest.derived:
+        raise CollectionError(f"The build of {source} is unfinished; run it again to finish it, then copy.")
+    segment_file, commit_file = out / "segment-00000001.bin", out / "commit-00000002.bin"
     with on_disk(out):
         out.mkdir(parents=True, exist_ok=True)
         with WriterLock(out):
             if (out / MANIFEST).exists():
                 raise CollectionError(f"{out} already holds a collection; choose another folder.")
-            entry = merge_segments(out / "segment-00000001.bin", segments, commit.states, glossary=commit)
+            segment_file.unlink(missing_ok=True)
+            commit_file.unlink(missing_ok=True)
+            entry = merge_segments(segment_file, segments, commit.states, glossary=commit)
             merged = [Segment.open(out, entry)]
             # Dead documents are gone, so the glossary derived from the copy is the same, form for form.
-            file = write_commit(
-                out / "commit-00000002.bin",
-                derive(merged, [np.empty(0, np.uint8)], manifest.glossary_documents),
-            )
+            file = write_commit(commit_file, derive(merged, [NOBODY], manifest.glossary_documents))
             write_manifest(
                 out,
-                replace(manifest, number=1, segments=(entry,), commit=file, journal=None, next_file=2, frozen=True),
+                replace(
+                    manifest, number=1, segments=(entry,), commit=file, journal=None, next_file=2, frozen=True
+                ),
             )
         (out / "lock").unlink(missing_ok=True)

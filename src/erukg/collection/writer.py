@@ -8,7 +8,7 @@ have the files they opened mapped, so deleting them takes nothing from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from erukg.collection.analysis import ANALYSIS
 from erukg.collection.arrays import FileEntry
-from erukg.collection.commit import derive, write_commit
+from erukg.collection.commit import NOBODY, derive, write_commit
 from erukg.collection.disk import on_disk
 from erukg.collection.encoded import DocumentRecord, EncodedDocument
 from erukg.collection.ids import Ids
@@ -39,8 +39,6 @@ PART_LENGTH = 8_000_000
 #: Merging makes no segment larger than this, which bounds its memory.
 MERGED_DOCUMENTS = 1 << 22
 _MOST_SEGMENTS = 8
-_NONE = np.empty(0, np.uint8)
-_NONE.setflags(write=False)
 
 
 class Writer:
@@ -62,7 +60,7 @@ class Writer:
         self.most_terms = 128
         self._part: Part | None = None
         self._known: Ids | None = None
-        self._replaced: list[tuple[int, int]] = []
+        self._replaced: dict[str, tuple[int, int]] = {}
 
     @classmethod
     def create(
@@ -78,8 +76,12 @@ class Writer:
     ) -> Writer:
         """A new, empty collection for the model with this fingerprint; `folder` must not hold one already."""
         if not 0 < vocab_size <= 1 << 16:
-            raise InputError(f"A collection keeps term ids below 65536; the model has a vocabulary of {vocab_size}.")
-        if not (1e-6 <= k1 <= 1e3 and 0 <= b <= 1 and 1e-6 <= weight_limit <= 1e6 and glossary_documents >= 1):
+            raise InputError(
+                f"A collection keeps term ids below 65536; the model has a vocabulary of {vocab_size}."
+            )
+        if not (
+            1e-6 <= k1 <= 1e3 and 0 <= b <= 1 and 1e-6 <= weight_limit <= 1e6 and glossary_documents >= 1
+        ):
             raise InputError("BM25 needs k1 above 0 and b from 0 to 1; the other numbers must be above 0.")
         folder = Path(folder)
         with on_disk(folder):
@@ -87,7 +89,9 @@ class Writer:
         lock = WriterLock(folder).__enter__()
         try:
             if (folder / MANIFEST).exists():
-                raise CollectionError(f"{folder} already holds a collection; choose another folder, or add to it.")
+                raise CollectionError(
+                    f"{folder} already holds a collection; choose another folder, or add to it."
+                )
             nothing = FileEntry("commit-00000000.bin", 0, 0)
             manifest = Manifest(
                 0,
@@ -130,7 +134,9 @@ class Writer:
                     f"{fingerprint[:12]}; use that model."
                 )
             if manifest.analysis != ANALYSIS:
-                raise CollectionError(f"{folder} was made with text analysis {manifest.analysis!r}; build it again.")
+                raise CollectionError(
+                    f"{folder} was made with text analysis {manifest.analysis!r}; build it again."
+                )
             writer = cls(folder, lock, manifest)
             writer._segments = list(segments)
             writer._dead = [state.dead for state in commit.states]
@@ -164,11 +170,10 @@ class Writer:
         return self._known
 
     def add(self, record: DocumentRecord, document: EncodedDocument, *, replace: bool = False) -> bool:
-        """Gather a document for the next commit; an `InputError` says why one cannot be taken (id in use, bad
-        weights).
+        """Gather a document for the next commit; an `InputError` says why one cannot be taken.
 
-        With `replace` it takes the place of the one with the same id. Returns True when a commit is
-        worthwhile.
+        With `replace` it takes the place of the one with its id, which is otherwise refused. Returns True when
+        a commit is worthwhile.
         """
         if not record.id:
             raise InputError("It has no id.")
@@ -191,30 +196,47 @@ class Writer:
         self._part.add(record.id, record.text, document)
         self._pending.add(record.id)
         if known is not None:
-            self._replaced.append(known)
+            self._replaced[record.id] = known
         return self._part.full
+
+    @property
+    def gathered(self) -> int:
+        """How many documents wait for the next commit."""
+        return len(self._part) if self._part is not None else 0
+
+    def keep(self, n: int) -> None:
+        """Forget all gathered documents but the first `n`."""
+        if self._part is not None:
+            self._part.keep(n)
+
+    def _settle(self) -> None:
+        if self.gathered:
+            self.commit(self.manifest.journal)
 
     def commit(self, journal: Journal | None = None, *, glossary: bool = True) -> None:
         """Publish what was gathered, and how far the input has been read.
 
-        Without `glossary` it takes time only for what is new, and the collection has none until a later
-        commit.
+        Without `glossary` only what is new takes time, and the collection has no glossary until a later commit.
         """
         with on_disk(self.folder):
             if self._part is not None and len(self._part):
+                coming = set(self._part.ids)
+                self._replaced = {id: place for id, place in self._replaced.items() if id in coming}
                 self._written.append(self._part.write(self._file("segment")))
                 self._part = None
             stale = journal != self.manifest.journal or (glossary and not self.manifest.derived)
             if self._written or stale:
-                dead = self._kill(self._replaced)
+                dead = self._kill(self._replaced.values())
                 self._publish([*self.manifest.segments, *self._written], dead, journal, glossary)
 
-    def _kill(self, places: Iterable[tuple[int, int]]) -> list[NDArray[np.uint8]]:
+    def _kill(self, places: Collection[tuple[int, int]]) -> list[NDArray[np.uint8]]:
         """The marks of removed documents with these added."""
         dead = list(self._dead)
         for segment in {segment for segment, _ in places}:
             dead[segment] = (
-                dead[segment].copy() if len(dead[segment]) else np.zeros(len(self._segments[segment]), np.uint8)
+                dead[segment].copy()
+                if len(dead[segment])
+                else np.zeros(len(self._segments[segment]), np.uint8)
             )
         for segment, row in places:
             dead[segment][row] = 1
@@ -223,9 +245,8 @@ class Writer:
         return dead
 
     def remove(self, ids: Iterable[str]) -> list[str]:
-        """Remove the documents with these ids in one commit; returns the ids that the collection does not
-        have.
-        """
+        """Remove the documents with these ids in one commit; returns those ids that it does not have."""
+        self._settle()
         wanted = list(dict.fromkeys(ids))
         found = dict(zip(wanted, self._ids().find(wanted), strict=True))
         places = [place for place in found.values() if place is not None]
@@ -242,18 +263,18 @@ class Writer:
             self._publish([], [], None)
 
     def tidy(self) -> None:
-        """Merge small segments when there are many, so that additions cost a little each and none costs a
-        rebuild.
-        """
+        """Merge small segments when there are many, so that each addition costs little and none a rebuild."""
+        self._settle()
         sizes = [entry.live for entry in self.manifest.segments]
         if len(sizes) > _MOST_SEGMENTS:
-            first = next(i for i in range(len(sizes)) if sizes[i] <= sum(sizes[i + 1 :]) or i == len(sizes) - 2)
+            first = next(
+                i for i in range(len(sizes)) if sizes[i] <= sum(sizes[i + 1 :]) or i == len(sizes) - 2
+            )
             self._merge([[i] for i in range(first)] + [list(range(first, len(sizes)))])
 
     def merge(self, most_documents: int = MERGED_DOCUMENTS) -> None:
-        """Join segments up to a size, dropping removed documents: smaller on disk and a little faster to
-        search.
-        """
+        """Join segments up to a size and drop removed documents: smaller, and a little faster to search."""
+        self._settle()
         groups: list[list[int]] = []
         size = 0
         for i, entry in enumerate(self.manifest.segments):
@@ -265,9 +286,7 @@ class Writer:
         self._merge(groups)
 
     def _merge(self, groups: Sequence[Sequence[int]]) -> None:
-        """Make one segment of each group of consecutive ones; one alone stays unless documents were removed
-        from it.
-        """
+        """Make one segment of each group of consecutive ones; one without removed documents stays as it is."""
         if all(len(group) == 1 and not len(self._dead[group[0]]) for group in groups):
             return
         commit = derive(self._segments, self._dead, self.manifest.glossary_documents, glossary=False)
@@ -294,7 +313,7 @@ class Writer:
     ) -> None:
         known = {segment.path.name: segment for segment in self._segments}
         segments = [known.get(e.file.name) or Segment.open(self.folder, e) for e in entries]
-        dead = [*dead, *([_NONE] * (len(entries) - len(dead)))]
+        dead = [*dead, *([NOBODY] * (len(entries) - len(dead)))]
         counted = []
         for entry, segment, gone in zip(entries, segments, dead, strict=True):
             if len(gone):
@@ -323,7 +342,7 @@ class Writer:
         else:
             self._known = None
         self._segments, self._dead = segments, list(dead)
-        self._written, self._replaced, self._part = [], [], None
+        self._written, self._replaced, self._part = [], {}, None
         self._clear()
 
     def _clear(self) -> None:

@@ -12,7 +12,8 @@ __all__ = ["model_card"]
 def model_card(name: str, summary: dict[str, Any], shape: Shape, base: str = "", base_licence: str = "") -> str:
     """README.md of a model: what it is, its data, settings, development figures, limits and licence.
 
-    `summary` is the run.json of the run; what it does not say is left out.
+    `summary` is the run.json of the run; what it does not say is left out. Its `notes`, a list of sentences, tell of
+    what was done after the run.
     """
     config = summary.get("config") or {}
     lines = [
@@ -96,6 +97,7 @@ def _training(summary: dict[str, Any], config: dict[str, Any]) -> list[str]:
         f"- documents of at most {config['document_length']} word pieces, references of "
         f"{config['reference_length']}; "
         f"seed {config['seed']}; torch {summary.get('torch', '?')} on {summary.get('device', '?')}",
+        *(f"- {note}" for note in summary.get("notes") or ()),
     ]
     return lines
 
