@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: a tiny model, built once a session."""
+"""Fixtures shared by all tests: a tiny model and a tiny collection, built once a session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from erukg import KeyphraseGenerator
 from erukg.encoder import Encoder
-from tiny import write_model
+from tiny import write_corpus, write_model
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +26,20 @@ def tiny_encoder(tiny_model: Path) -> Encoder:
 def tiny_generator(tiny_encoder: Encoder) -> KeyphraseGenerator:
     """A generator with the tiny model and no collection."""
     return KeyphraseGenerator(tiny_encoder)
+
+
+@pytest.fixture(scope="session")
+def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """120 made-up documents on six topics as JSON Lines."""
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus.jsonl")
+
+
+@pytest.fixture(scope="session")
+def tiny_collection(tiny_encoder: Encoder, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real collection over the tiny corpus."""
+    from erukg.collection.analyser import ModelAnalyser
+    from erukg.collection.build import build
+
+    folder = tmp_path_factory.mktemp("collections") / "tiny"
+    build(folder, [tiny_corpus], ModelAnalyser(tiny_encoder))
+    return folder

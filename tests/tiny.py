@@ -141,3 +141,23 @@ def _graph(rng: np.random.Generator) -> onnx.ModelProto:
         [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def write_corpus(path: Path, documents: int = 120, seed: int = 0) -> Path:
+    """Made-up abstracts as JSON Lines: a few topics, each with phrases that come again in its documents."""
+    rng = np.random.default_rng(seed)
+    topics = [
+        [
+            f"{rng.choice(ADJECTIVES)} {a} {b}" if rng.random() < 0.5 else f"{a} {b}"
+            for a, b in rng.choice(NOUNS, (9, 2))
+        ]
+        for _ in range(6)
+    ]
+    lines = []
+    for number in range(documents):
+        phrases = [str(p) for p in rng.choice(topics[number % 6], 5, replace=False)]
+        a, b, c, d, e = phrases
+        abstract = f"We propose {c} and show that {d} is fast. It is not the {e} of our {a}, which is {number}."
+        lines.append({"id": f"doc:{number}", "title": f"{a} for the {b}", "abstract": abstract})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
