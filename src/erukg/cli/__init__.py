@@ -18,6 +18,7 @@ _COMMANDS = (
     Later("generate", "erukg.cli.generate", "Keyphrases of documents: those in the text and those not in it."),
     Later("extract", "erukg.cli.generate", "Keyphrases in the text only, without a background collection."),
     Later("rank", "erukg.cli.generate", "Score your own phrases (a thesaurus, tags) against documents."),
+    Later("expand", "erukg.cli.expand", "Keyphrases into a search engine's documents or queries."),
     Later(
         "collection",
         "erukg.cli.collection",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
+import lzma
 import os
 import shutil
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +20,8 @@ from erukg.cli import _render
 from erukg.cli._common import say
 from erukg.cli._options import Format
 from erukg.errors import InputError
+from erukg.readers.records import given_id
+from erukg.readers.streams import COMPRESSED, open_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,13 +38,15 @@ def choose_format(given: Format | None, path: Path | None) -> Format:
     if given is not None:
         return given
     if path is not None:
-        return Format.csv if path.suffix.lower() == ".csv" else Format.json
+        name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+        return Format.csv if name.suffix.lower() == ".csv" else Format.json
     return Format.table if sys.stdout.isatty() else Format.json
 
 
 class Output:
     """Writes each result at once; with a path, into `<path>.part`, which becomes `path` at the end.
 
+    A path that ends in .gz or .xz is packed then: a packed file cut short could not be gone on with.
     `done` counts the ids that a resumed output already holds.
     """
 
@@ -68,7 +75,7 @@ class Output:
         self._part = path.with_name(path.name + ".part")
         if resume:
             if not self._part.exists() and path.exists():
-                shutil.copyfile(path, self._part)
+                _unpack(path, self._part)
             if self._part.exists():
                 self.done = _ids_written(self._part)
                 self._worth_resuming = bool(self.done)
@@ -115,7 +122,7 @@ class Output:
         if self._part is None:
             return
         if kind is None and self._keep:
-            self._part.replace(self.path)
+            _publish(self._part, self.path)
         elif self._worth_resuming:
             say(f"What is done so far is in {self._part}; the same command with --resume goes on from there.")
         else:
@@ -124,6 +131,34 @@ class Output:
 
 def _open_text(path: Path, mode: Literal["a", "w"]) -> TextIO:
     return path.open(mode, encoding="utf-8", errors="backslashreplace", newline="")
+
+
+def _unpack(path: Path, part: Path) -> None:
+    try:
+        with open_bytes(path) as source, part.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        part.unlink()
+        raise InputError(f"{path} is not packed as its name says, so it cannot be resumed; remove it.") from error
+
+
+def _publish(part: Path, path: Path) -> None:
+    """Put the finished part in its place, packed when the place's name says so."""
+    suffix = path.suffix.lower()
+    if suffix not in COMPRESSED:
+        part.replace(path)
+        return
+    packed = part.with_name(part.name + suffix)
+    pack = gzip.open if suffix == ".gz" else lzma.open
+    try:
+        with packed.open("wb") as file:
+            with part.open("rb") as source, pack(file, "wb") as target:
+                shutil.copyfileobj(source, target)
+            os.fsync(file.fileno())
+        packed.replace(path)
+    finally:
+        packed.unlink(missing_ok=True)
+    part.unlink()
 
 
 def _ids_written(part: Path) -> Counter[str]:
@@ -135,8 +170,11 @@ def _ids_written(part: Path) -> Counter[str]:
             if not line.endswith(b"\n"):
                 break
             try:
-                done[json.loads(line)["id"]] += 1
-            except (ValueError, KeyError, TypeError) as error:
+                id = given_id(json.loads(line))
+                if id is None:
+                    raise InputError("It has no id.")
+                done[id] += 1
+            except (ValueError, AttributeError) as error:  # an InputError is a ValueError
                 raise InputError(
                     f"Line {number} of {part} is not a result written by erukg, so it cannot be resumed; "
                     "remove the file or name another output."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-__all__ = ["CSV_HEADER", "RankedPhrases", "Result", "csv_rows", "json_line", "table"]
+__all__ = ["CSV_HEADER", "ExpandedRow", "RankedPhrases", "Result", "csv_rows", "json_line", "table"]
 
 CSV_HEADER = ("id", "kind", "rank", "phrase", "score", "spans", "sources")
 CSV_EXPLAINED = ("position", "phraseness", "informativeness", "single_word", "novelty", "terms")
@@ -30,7 +30,18 @@ class RankedPhrases:
         return {"id": self.id, "phrases": [k.to_dict() for k in self.phrases]}
 
 
-Result: TypeAlias = Keyphrases | RankedPhrases
+@dataclass(frozen=True, slots=True)
+class ExpandedRow:
+    """A line of a corpus or query file with its keyphrases; there is only JSON for it."""
+
+    id: str
+    row: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.row
+
+
+Result: TypeAlias = Keyphrases | RankedPhrases | ExpandedRow
 
 
 def json_line(result: Result) -> str:
@@ -67,6 +78,8 @@ def _explained_cells(e: Explanation | None) -> tuple[object, ...]:
 def _kinds(result: Result) -> list[tuple[str, tuple[Keyphrase, ...]]]:
     if isinstance(result, RankedPhrases):
         return [("", result.phrases)]
+    if isinstance(result, ExpandedRow):
+        return []
     return [("present", result.present), ("absent", result.absent)]
 
 

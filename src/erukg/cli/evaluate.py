@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from erukg.evaluation.keyphrases import Progress
 
 __all__ = ["app"]
@@ -73,8 +75,6 @@ def keyphrases(
     Prints tables to standard output and progress to standard error. Stopped with Ctrl-C, the same command
     continues.
     """
-    from rich.console import Console
-
     from erukg.evaluation import load_sets
     from erukg.evaluation.keyphrases import compare as compare_results
     from erukg.evaluation.keyphrases import evaluate
@@ -92,12 +92,115 @@ def keyphrases(
     if compare is not None:
         by_name = dict(zip(names, results, strict=True))
         comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed)
-    console = Console(soft_wrap=False)
-    if not console.is_terminal:  # in a file or pipe nothing bounds the width
-        console = Console(width=160)
-    print_report(console, datasets, results, comparisons)
+    print_report(_console(), datasets, results, comparisons)
     if output is not None:
         write_json(to_json(datasets, results, comparisons), output)
+
+
+@app.command()
+def retrieval(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER...",
+            help="Test sets in BEIR's layout (corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv; also .gz "
+            "and .xz), or folders of them.",
+        ),
+    ],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            "-m",
+            help="Ways to search, several parted by commas: bm25, rm3, query, document, both, doct5query. "
+            "[default: all]",
+            show_default=False,
+        ),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            "-s",
+            help="Whose keyphrases query, document and both add; may be repeated. [default: erukg-generate]",
+            show_default=False,
+        ),
+    ] = None,
+    top_k: Annotated[
+        int, typer.Option("--top-k", "-k", min=1, max=50, help="Present and absent phrases added, of each so many.")
+    ] = 10,
+    model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."),
+    ] = None,
+    predicted_queries: Annotated[
+        Path | None,
+        typer.Option(
+            help='For doct5query: JSON Lines {"id", "predicted_queries"}, or a folder with SET.jsonl for every set.'
+        ),
+    ] = None,
+    t5: Annotated[Path | None, typer.Option(help="For doct5query: a folder with a T5 model to predict them.")] = None,
+    split: Annotated[str, typer.Option(help="Which file of a folder qrels/ is used.")] = "test",
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Two methods as the table names them: A minus B with intervals."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT queries of every set.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
+    ] = None,
+    store: Annotated[
+        Path, typer.Option(help="Where phrases and runs are kept, so that the same command goes on after a stop.")
+    ] = Path("runs/retrieval"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Make stored phrases and runs again.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")
+    ] = None,
+) -> None:
+    """Recall at 1000 and 100 and nDCG at 10 of BM25 with and without expansion, by set and on average.
+
+    Prints tables to standard output and progress to standard error. Stopped with Ctrl-C, the same command
+    continues.
+    """
+    from erukg.errors import InputError
+    from erukg.evaluation.report import write_json
+    from erukg.evaluation.retrieval import METHODS, evaluate, find_sets, make_methods
+    from erukg.evaluation.retrieval import compare as compare_results
+    from erukg.evaluation.retrieval.report import print_report, to_json
+    from erukg.evaluation.systems import Options, make_system, parse_setting
+
+    options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
+    wanted = [name.strip() for names in method or [",".join(METHODS)] for name in names.split(",") if name.strip()]
+    systems = [make_system(name, options) for name in dict.fromkeys(system or ["erukg-generate"])]
+    methods = make_methods(wanted, systems, top_k=top_k, predicted_queries=predicted_queries, t5=t5)
+    for name in compare or ():
+        if name not in [m.name for m in methods if not m.not_run]:
+            raise InputError(
+                f"There is no method '{name}' to compare; those run: {', '.join(m.name for m in methods)}."
+            )
+    files = find_sets(folders, split)
+    with _progress() as progress:
+        sets, results = evaluate(methods, files, store, progress, limit=limit, fresh=fresh)
+    comparisons = []
+    if compare is not None:
+        by_name = {result.name: result for result in results}
+        comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed)
+    print_report(_console(), sets, results, comparisons)
+    if output is not None:
+        write_json(to_json(sets, results, comparisons), output)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console(soft_wrap=False)
+    # In a file or pipe nothing bounds the width.
+    return console if console.is_terminal else Console(width=160)
 
 
 @contextmanager

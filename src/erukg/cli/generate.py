@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from erukg.cli._common import say
 from erukg.cli._options import (
     CollectionFolder,
     Explain,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
     from erukg.taggers import Tagger
 
-__all__ = ["app"]
+__all__ = ["app", "load_generator"]
 
 app = typer.Typer()
 
@@ -86,7 +87,9 @@ def generate(
     For example: erukg generate paper.pdf, or erukg generate abstracts.jsonl --output phrases.jsonl
     """
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
-    generator = _load(model, collection, no_collection, tagger)
+    generator = load_generator(model, collection, no_collection, tagger)
+    if generator.background is None and not no_collection:
+        say("There is no collection for this model, so no absent phrases are found; see: erukg collection build --help")
     sink = _open_output(source, format, output, resume, explain)
 
     def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
@@ -116,7 +119,7 @@ def extract(
 ) -> None:
     """Keyphrases in the text only, without a background collection (α = β = 1)."""
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
-    generator = _load(model, None, True, tagger)
+    generator = load_generator(model, None, True, tagger)
     sink = _open_output(source, format, output, resume, explain)
 
     def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
@@ -166,7 +169,7 @@ def rank(
     if not wanted:
         raise typer.BadParameter("Give the phrases to rank with --phrases FILE or --phrase.", param_hint="--phrases")
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
-    generator = _load(model, collection, no_collection, TaggerName.model)
+    generator = load_generator(model, collection, no_collection, TaggerName.model)
     listed = generator.phrase_list(wanted)
     sink = _open_output(source, format, output, resume, explain)
 
@@ -189,7 +192,10 @@ def _open_output(source: Source, format: Format | None, path: Path | None, resum
     return OutputFile(chosen, path, resume=resume, explain=explain)
 
 
-def _load(model: str | None, collection: Path | None, no_collection: bool, tagger: TaggerName) -> KeyphraseGenerator:
+def load_generator(
+    model: str | None, collection: Path | None, no_collection: bool, tagger: TaggerName
+) -> KeyphraseGenerator:
+    """The generator that the options of a command describe."""
     if no_collection and collection is not None:
         raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
     from erukg.generator import KeyphraseGenerator

@@ -113,7 +113,7 @@ def derive(
 def _glossary(
     segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]], least: int
 ) -> tuple[Forms, NDArray[np.uint32], list[NDArray[np.int32]]]:
-    """The glossary's phrases, in how many documents each is, and the numbers of each segment's forms in it."""
+    """The glossary's phrases, in how many documents each is, and each segment's forms' numbers in it."""
     texts = _joined([hash_strings(s.forms.text, s.forms.text_offsets) for s in segments], np.uint64)
     counts = _joined([live_rows(s, d) for s, d in zip(segments, dead, strict=True)], np.int64)
     folds = _joined([s.forms.folds for s in segments], np.uint64)

@@ -25,7 +25,7 @@ __all__ = ["Part"]
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
-    """A document on its way: its id, BM25 terms in order, packed term weights, and rows of the part's forms."""
+    """A document on its way: id, BM25 terms in order, packed term weights, rows of the part's forms."""
 
     id: str
     terms: NDArray[np.uint64]

@@ -125,7 +125,7 @@ class Collection:
             )
         if not manifest.derived:
             warnings.warn(
-                f"The build of {folder} is unfinished, so it has no glossary yet; run the build again to finish it.",
+                f"The build of {folder} is unfinished, so it has no glossary yet; run it again to finish it.",
                 ErukgWarning,
                 stacklevel=2,
             )

@@ -172,8 +172,8 @@ class Writer:
     def add(self, record: DocumentRecord, document: EncodedDocument, *, replace: bool = False) -> bool:
         """Gather a document for the next commit; an `InputError` says why one cannot be taken.
 
-        With `replace` it takes the place of the one with its id, which is otherwise refused. Returns True when
-        a commit is worthwhile.
+        With `replace` it takes the place of the one with its id, which is otherwise refused. Returns True
+        when a commit is worthwhile.
         """
         if not record.id:
             raise InputError("It has no id.")
@@ -216,7 +216,7 @@ class Writer:
     def commit(self, journal: Journal | None = None, *, glossary: bool = True) -> None:
         """Publish what was gathered, and how far the input has been read.
 
-        Without `glossary` only what is new takes time, and the collection has no glossary until a later commit.
+        Without `glossary` only what is new takes time; there is no glossary until a later commit.
         """
         with on_disk(self.folder):
             if self._part is not None and len(self._part):
@@ -286,7 +286,7 @@ class Writer:
         self._merge(groups)
 
     def _merge(self, groups: Sequence[Sequence[int]]) -> None:
-        """Make one segment of each group of consecutive ones; one without removed documents stays as it is."""
+        """Make one segment of each group of consecutive ones; one alone and without gaps stays as it is."""
         if all(len(group) == 1 and not len(self._dead[group[0]]) for group in groups):
             return
         commit = derive(self._segments, self._dead, self.manifest.glossary_documents, glossary=False)

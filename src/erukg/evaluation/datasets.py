@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import lzma
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from erukg.errors import InputError
+from erukg.evaluation._lines import json_object, numbered_lines
 from erukg.evaluation.formats import record_from_row
 from erukg.evaluation.records import Record
-from erukg.readers.streams import open_bytes
 
 __all__ = ["Dataset", "load_set", "load_sets"]
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json", ".json.gz", ".json.xz")
-_MAX_LINE = 32 << 20  # bytes; a longer line is not one document but a file of another kind, or a trap
 _MAX_DOCUMENTS = 5_000_000
 
 # The order of the paper's Table 1; other sets follow by name.
@@ -73,7 +69,7 @@ def load_set(path: str | Path) -> Dataset:
     digest = hashlib.sha256()
     seen: dict[str, int] = {}
     records: list[Record] = []
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         digest.update(line)
         if not line.strip():
             continue
@@ -93,14 +89,7 @@ def load_set(path: str | Path) -> Dataset:
 
 
 def _parse(line: bytes, where: str, fallback_id: str) -> Record:
-    try:
-        row = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} is not UTF-8 ({error.reason} at byte {error.start}); re-encode the file.") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} is not JSON ({error}); repair or remove the line.") from error
-    if not isinstance(row, dict):
-        raise InputError(f"{where} is not a JSON object; every line must be one document in braces.")
+    row = json_object(line, where)
     try:
         record = record_from_row(row, fallback_id)
     except InputError as error:
@@ -108,23 +97,6 @@ def _parse(line: bytes, where: str, fallback_id: str) -> Record:
     if not record.text:
         raise InputError(f"{where}: the document has neither title nor abstract; remove the line or fill them in.")
     return record
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with open_bytes(path) as stream:
-            number = 0
-            while line := stream.readline(_MAX_LINE + 1):
-                number += 1
-                if len(line) > _MAX_LINE:
-                    raise InputError(
-                        f"{path}, line {number} is over {_MAX_LINE >> 20} MiB long; put one document a line."
-                    )
-                yield number, line
-    except FileNotFoundError as error:
-        raise InputError(f"There is no file or folder {path}; give a test set or a folder of them.") from error
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read ({error}); it may be damaged or not packed as it is named.") from error
 
 
 def _name(path: Path) -> str:

@@ -14,7 +14,7 @@ from erukg.evaluation.ground_truth import PROTOCOLS, Protocol
 from erukg.evaluation.metrics import Prediction, Scores, score
 from erukg.evaluation.records import Record
 from erukg.evaluation.store import PredictionStore
-from erukg.evaluation.systems import System
+from erukg.evaluation.systems import NotAvailableError, System
 
 __all__ = ["COMPARED", "Comparison", "Progress", "SystemResult", "compare", "evaluate", "predict"]
 
@@ -33,6 +33,8 @@ class SystemResult:
     scores: Mapping[Protocol, Sequence[Scores]]
     predictions: Mapping[str, str]
     """By set the key of the stored predictions."""
+    not_run: str | None = None
+    """Why there are no scores, where the system could not be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,11 @@ def evaluate(
     """
     results = []
     for system in systems:
-        description = system.describe()
+        try:
+            description = system.describe()
+        except NotAvailableError as error:
+            results.append(SystemResult(system.name, {}, {}, {}, not_run=str(error)))
+            continue
         scores: dict[Protocol, list[Scores]] = {protocol: [] for protocol in PROTOCOLS}
         keys: dict[str, str] = {}
         for dataset in datasets:
@@ -117,8 +123,13 @@ def evaluate(
 
 
 def compare(first: SystemResult, second: SystemResult, samples: int = 10_000, seed: int = 0) -> list[Comparison]:
-    """`first` minus `second` with paired-bootstrap intervals: by protocol, set and figure, and on average."""
-    out = []
+    """`first` minus `second` with paired-bootstrap intervals: by protocol, set and figure, and on average.
+
+    Nothing is compared with a system that was not run.
+    """
+    out: list[Comparison] = []
+    if first.not_run is not None or second.not_run is not None:
+        return out
     for protocol in PROTOCOLS:
         pairs = list(zip(first.scores[protocol], second.scores[protocol], strict=True))
         for kind, metrics in COMPARED.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from erukg.evaluation.metrics import DEPTH
 from erukg.evaluation.records import Record
-from erukg.evaluation.systems import Options
+from erukg.evaluation.systems import Options, changed
 from erukg.settings import Settings
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def _load(model: str | None, collection: str | Literal[False] | None) -> Keyphra
 
 
 def generating(name: str, options: Options) -> Ours:
-    return Ours(name, options, extract=False)
+    return Ours(name, changed(options, name), extract=False)
 
 
 def extracting(name: str, options: Options) -> Ours:
-    return Ours(name, options, extract=True)
+    return Ours(name, changed(options, name), extract=True)
 
 
 def describe_model(generator: KeyphraseGenerator) -> dict[str, Any]:
@@ -102,12 +102,16 @@ def describe_collection(generator: KeyphraseGenerator) -> dict[str, Any] | None:
     return out
 
 
-def code_hash() -> str:
-    """A hash of the code that makes predictions, so that changed code does not meet stored ones."""
+def code_hash(parts: Collection[str] | None = None) -> str:
+    """A hash of the code that makes predictions, so that changed code does not meet stored ones.
+
+    `parts` are the files and folders of the package that count; None: all on which our own depend.
+    """
     root = Path(str(files("erukg")))
     digest = hashlib.sha256()
     for file in sorted(root.rglob("*.py")):
         part = file.relative_to(root)
-        if part.parts[0] not in _BESIDE:
+        first = part.parts[0]
+        if first not in _BESIDE if parts is None else first in parts:
             digest.update(part.as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()

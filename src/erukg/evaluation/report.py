@@ -21,7 +21,7 @@ from erukg.evaluation.ground_truth import PROTOCOLS, absent_share, ground_truth
 from erukg.evaluation.keyphrases import Comparison, SystemResult
 from erukg.evaluation.metrics import METRICS, average
 
-__all__ = ["print_report", "to_json", "write_json"]
+__all__ = ["package_versions", "print_report", "to_json", "write_json"]
 
 _PACKAGES = ("numpy", "onnxruntime", "tokenizers", "nltk")
 # The figures a kind is judged by come first.
@@ -43,6 +43,10 @@ def print_report(
         for kind, columns in _COLUMNS.items():
             table = _table(f"{kind} phrases, protocol '{protocol}' (%)", "system", "set", "documents", *columns)
             for result in results:
+                if result.not_run is not None:
+                    table.add_row(result.name, f"not run: {result.not_run}", *["–"] * (1 + len(columns)))
+                    table.add_section()
+                    continue
                 scores = result.scores[protocol]
                 for number, s in enumerate(scores):
                     part = s.kind(kind)
@@ -108,16 +112,17 @@ def to_json(
         "format": "erukg-evaluation",
         "version": 1,
         "task": "keyphrases",
-        "versions": {"erukg": __version__, "python": platform.python_version(), **_versions()},
+        "versions": package_versions(_PACKAGES),
         "sets": [_set_json(dataset) for dataset in datasets],
         "systems": [_system_json(result) for result in results],
         "comparisons": [{**dataclasses.asdict(c), "result": dataclasses.asdict(c.result)} for c in comparisons],
     }
 
 
-def _versions() -> dict[str, str | None]:
-    out: dict[str, str | None] = {}
-    for package in _PACKAGES:
+def package_versions(packages: Sequence[str]) -> dict[str, str | None]:
+    """The versions of erukg, Python and these packages; None for one that is not installed."""
+    out: dict[str, str | None] = {"erukg": __version__, "python": platform.python_version()}
+    for package in packages:
         try:
             out[package] = version(package)
         except PackageNotFoundError:
@@ -139,6 +144,7 @@ def _set_json(dataset: Dataset) -> dict[str, Any]:
 def _system_json(result: SystemResult) -> dict[str, Any]:
     return {
         "name": result.name,
+        "not_run": result.not_run,
         "description": result.description,
         "predictions": result.predictions,
         "scores": {

@@ -5,14 +5,18 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Protocol
 
-from erukg.errors import InputError
+from erukg.errors import ErukgError, InputError
 from erukg.evaluation.records import Record
 
-__all__ = ["SYSTEMS", "Options", "System", "make_system", "parse_setting"]
+__all__ = ["SYSTEMS", "NotAvailableError", "Options", "System", "changed", "make_system", "parse_setting"]
+
+
+class NotAvailableError(ErukgError):
+    """A system cannot be run because something it is made of, such as its weights, was not given."""
 
 
 class System(Protocol):
@@ -23,7 +27,10 @@ class System(Protocol):
         """How reports call it."""
 
     def describe(self) -> Mapping[str, Any]:
-        """Everything its predictions depend on (settings, hashes of models and data), as plain JSON data."""
+        """Everything its predictions depend on (settings, hashes of models and data), as plain JSON data.
+
+        Raises NotAvailableError where the system cannot be run; reports then say so instead of a figure.
+        """
 
     def predict(self, records: Iterable[Record]) -> Iterable[tuple[Sequence[str], Sequence[str]]]:
         """For each record its present and absent phrases, best first, up to 50 each, score > 0."""
@@ -31,19 +38,31 @@ class System(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a system is made with. A baseline takes what concerns it and ignores the rest."""
+    """What a system is made with. A baseline takes what concerns it and ignores the rest.
+
+    `settings` are those of this package's own systems; `arguments` is what followed the system's own name.
+    """
 
     model: str | None = None
     collection: str | None = None
     paper: bool = False
     threads: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
 
 
 # name -> "module:callable"; the callable takes (name, Options) and returns a System. Imported when asked for.
 SYSTEMS: dict[str, str] = {
     "erukg-generate": "erukg.evaluation.ours:generating",
     "erukg-extract": "erukg.evaluation.ours:extracting",
+    "textrank": "erukg.baselines.system:make",
+    "multipartiterank": "erukg.baselines.system:make",
+    "positionrank": "erukg.baselines.system:make",
+    "tfidf": "erukg.baselines.system:make",
+    "yake": "erukg.baselines.system:make",
+    "keybert": "erukg.baselines.system:make",
+    "embedrank": "erukg.baselines.system:make",
+    "promptrank": "erukg.baselines.system:make",
 }
 
 
@@ -51,10 +70,10 @@ def make_system(spec: str, options: Options | None = None) -> System:
     """The system called `spec`; what follows the colon changes `options` for this one.
 
     `erukg-generate:paper`, `erukg-generate:alpha=1,beta=0.6` and `erukg-extract:model=folder` are variants
-    that can be compared in one run; a variant's name is the whole of `spec`.
+    that can be compared in one run; a variant's name is the whole of `spec`. A baseline that needs weights
+    has their path there: `embedrank:folder`.
     """
-    options = options or Options()
-    name, _, changes = spec.partition(":")
+    name, _, rest = spec.partition(":")
     name = name.strip()
     if name not in SYSTEMS:
         near = difflib.get_close_matches(name.lower(), SYSTEMS, 1, 0.4)
@@ -62,13 +81,15 @@ def make_system(spec: str, options: Options | None = None) -> System:
         raise InputError(f"There is no system '{name}'; {hint}")
     module, _, attribute = SYSTEMS[name].partition(":")
     make: Callable[[str, Options], System] = getattr(import_module(module), attribute)
-    return make(spec.strip(), _changed(options, changes, spec))
+    arguments = tuple(filter(None, (part.strip() for part in rest.split(","))))
+    return make(spec.strip(), replace(options or Options(), arguments=arguments))
 
 
-def _changed(options: Options, changes: str, spec: str) -> Options:
+def changed(options: Options, spec: str) -> Options:
+    """The options with those of `arguments` that one of this package's own systems takes put in."""
     model, collection, paper = options.model, options.collection, options.paper
     settings = dict(options.settings)
-    for change in filter(None, (part.strip() for part in changes.split(","))):
+    for change in options.arguments:
         name, equals, value = change.partition("=")
         if change == "paper":
             paper = True

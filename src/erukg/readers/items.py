@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 __all__ = ["BadDocument", "InputDocument", "Item", "Items", "Limits"]
@@ -11,11 +11,15 @@ __all__ = ["BadDocument", "InputDocument", "Item", "Items", "Limits"]
 
 @dataclass(frozen=True, slots=True)
 class InputDocument:
-    """A document to work on: its id (the path or `file:line` if it has none), text, and its place."""
+    """A document to work on: its id (the path or `file:line` if it has none), text, and its place.
+
+    `fields` are those of the JSON object or table row that it came from.
+    """
 
     id: str
     text: str
     place: str
+    fields: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,39 @@
+"""EmbedRank (Bennani-Smires et al. 2018): the noun phrases whose vectors are nearest to the document's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from erukg.baselines.base import best
+from erukg.baselines.embedders import Embedder
+from erukg.baselines.tagged import Reader
+
+__all__ = ["EmbedRank"]
+
+
+@dataclass(frozen=True)
+class EmbedRank:
+    """EmbedRank without the re-ranking for diversity, by which it loses on exact match.
+
+    Word vectors see only the nouns and adjectives of the document, as in the paper; a sentence model, which
+    was trained on sentences, reads it whole.
+    """
+
+    embedder: Embedder
+    reader: Reader = field(default_factory=Reader)
+    max_words: int = 5
+
+    def extract(self, text: str, top_k: int = 10) -> list[tuple[str, float]]:
+        tagged = self.reader.read(text)
+        forms = [phrase.form for phrase in tagged.phrases(self.max_words)]
+        if not forms:
+            return []
+        whole = text
+        if not self.embedder.ordered:
+            whole = " ".join(tagged.document.words[i] for i in np.flatnonzero(tagged.content).tolist())
+        vectors = self.embedder.embed([whole, *forms]).astype(np.float64)
+        lengths = np.linalg.norm(vectors, axis=1)
+        cosines = vectors[1:] @ vectors[0] / np.maximum(lengths[1:] * lengths[0], 1e-12)
+        return best(forms, (1 + cosines) / 2, top_k)

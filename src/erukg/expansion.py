@@ -1,0 +1,39 @@
+"""Keyphrases as search terms: added to a document or query, in fields of their own or in its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from erukg.errors import InputError
+from erukg.folding import fold
+from erukg.readers.records import TEXT_FIELDS
+
+__all__ = ["FIELDS", "distinct", "expand_row"]
+
+FIELDS = ("present", "absent")
+
+
+def distinct(phrases: Iterable[str]) -> list[str]:
+    """The phrases in order, of those that differ only in case, hyphens or spacing the first."""
+    return list({fold(phrase) or phrase: phrase for phrase in reversed(list(phrases))}.values())[::-1]
+
+
+def expand_row(
+    row: Mapping[str, Any], present: Sequence[str], absent: Sequence[str], *, append: bool = False
+) -> dict[str, Any]:
+    """The row with its keyphrases in the fields `present` and `absent`; all else stays as it was.
+
+    With `append` they are also added, each once, on a line of their own to the text that a search engine
+    indexes: the field `text`, or the last one there of `title`, `abstract` and `text`.
+    """
+    for field in FIELDS:
+        if field in row:
+            raise InputError(f"It has a field '{field}' already; give the file as it was before expansion.")
+    out = {**row, "present": list(present), "absent": list(absent)}
+    phrases = distinct([*present, *absent])
+    if append and phrases:
+        field = next((name for name in reversed(TEXT_FIELDS) if isinstance(row.get(name), str)), "text")
+        text = row.get(field) or ""
+        out[field] = f"{text}\n{', '.join(phrases)}" if text else ", ".join(phrases)
+    return out

@@ -1,0 +1,116 @@
+"""TF-IDF with frequencies counted by hand, and YAKE through its package."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erukg.baselines import frequencies
+from erukg.baselines.frequencies import Frequencies
+from erukg.baselines.tagged import Reader
+from erukg.baselines.tfidf import Corpus, TfIdf
+from erukg.baselines.yake import Yake
+from erukg.errors import InputError
+
+CORPUS = [
+    "Neural networks read documents.",
+    "A neural network and a cache.",
+    "The cache of a graph: cache, cache.",
+    "Documents in an archive.",
+]
+ODD = ("", " \n\t ", "...", "the of and", "1 2 3", "\x00\ufffd \ud83d", "(" * 500)
+
+
+@pytest.fixture(scope="module")
+def reader(tiny_model: Path) -> Reader:
+    return Reader(model=str(tiny_model))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"id": str(i), "text": t}) + "\n" for i, t in enumerate(CORPUS)))
+    return path
+
+
+def test_frequencies_count_documents_not_occurrences() -> None:
+    table = Frequencies.count(CORPUS)
+    assert table.documents == 4
+    phrases = [
+        ["neural"],
+        ["neural", "network"],
+        ["cach"],
+        ["document"],
+        ["neural", "cach"],
+        ["a", "neural", "network"],
+    ]
+    assert table.of(phrases).tolist() == [2, 2, 2, 2, 0, 1]
+    assert Frequencies.count([]).of([["x"]]).tolist() == [0]
+
+
+def test_frequencies_are_the_same_however_they_are_batched(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Frequencies.count(CORPUS)
+    monkeypatch.setattr(frequencies, "_BATCH", 1)
+    parts = Frequencies.count(iter(CORPUS))
+    assert np.array_equal(whole.hashes, parts.hashes)
+    assert np.array_equal(whole.counts, parts.counts)
+    monkeypatch.setattr(frequencies, "_MOST", 5)
+    few = Frequencies.count(iter(CORPUS[:2]))  # what was seen once is let go when there is too much
+    assert few.of([["neural", "network"], ["document"]]).tolist() == [2, 0]
+
+
+def test_tfidf_by_hand(reader: Reader, corpus: Path) -> None:
+    text = "A cache for neural networks\nThe neural network is fast. The satellite cache is a cache."
+    found = dict(TfIdf(Corpus(str(corpus)), reader).extract(text))
+    assert found == {
+        "cache": pytest.approx(3 * math.log2(5 / 3)),  # in the satellite cache too
+        "neural networks": pytest.approx(2 * math.log2(5 / 3)),
+        "satellite cache": pytest.approx(1 * math.log2(5 / 1)),
+    }
+    assert list(found) == sorted(found, key=lambda form: -found[form])
+    # Only the first two documents: the cache is then in one of two.
+    first = dict(TfIdf(Corpus(str(corpus), 2), reader).extract(text))
+    assert first["cache"] == pytest.approx(3 * math.log2(3 / 2))
+
+
+def test_tfidf_of_odd_texts_and_bad_corpora(reader: Reader, corpus: Path, tmp_path: Path) -> None:
+    system = TfIdf(Corpus(str(corpus)), reader)
+    for text in ODD:
+        assert system.extract(text) == []
+    assert system.extract("Index", 0) == []
+    (form, score), *rest = system.extract("Radar\u00ad images: peer-to-peer <i>search</i>")
+    assert form
+    assert score > 0
+    assert system.extract("Radar images") == TfIdf(Corpus(str(corpus)), reader).extract("Radar images")
+    with pytest.raises(InputError, match="no corpus"):
+        Corpus(str(tmp_path / "none.jsonl")).describe()
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"id": "1"\n')
+    with pytest.raises(InputError, match=r"bad\.jsonl"):
+        TfIdf(Corpus(str(bad)), reader).extract("Radar images")
+    assert Corpus(str(corpus)).describe()["documents"] == 50_000
+
+
+def test_yake_scores_fall_and_stay_above_zero() -> None:
+    pytest.importorskip("yake")
+    text = (
+        "Sparse retrieval of documents\nSparse retrieval finds documents by a sparse index. "
+        "We propose a cache for the sparse index, and compare the cache with a neural network."
+    )
+    found = Yake().extract(text, 8)
+    assert len(found) == 8
+    scores = [score for _, score in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+    assert any("sparse" in phrase.lower() for phrase, _ in found[:3])
+    assert all(phrase.lower() in text.lower() for phrase, _ in found)
+    assert found[:3] == Yake().extract(text, 3)
+    assert all(len(phrase.split()) == 1 for phrase, _ in Yake(max_words=1).extract(text))
+    assert Yake().extract(text, 0) == []
+    for odd in ODD:
+        assert all(score > 0 for _, score in Yake().extract(odd))
+    assert Yake().extract("") == []
