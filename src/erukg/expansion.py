@@ -16,7 +16,10 @@ FIELDS = ("present", "absent")
 
 def distinct(phrases: Iterable[str]) -> list[str]:
     """The phrases in order, of those that differ only in case, hyphens or spacing the first."""
-    return list({fold(phrase) or phrase: phrase for phrase in reversed(list(phrases))}.values())[::-1]
+    out: dict[str, str] = {}
+    for phrase in phrases:
+        out.setdefault(fold(phrase) or phrase, phrase)
+    return list(out.values())
 
 
 def expand_row(

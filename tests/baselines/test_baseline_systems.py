@@ -19,7 +19,10 @@ GRAPHS = ("textrank", "multipartiterank", "positionrank")
 RECORDS = [
     Record("1", "Sparse retrieval of documents", "A sparse index for document retrieval.", ("sparse index",)),
     Record(
-        "2", "Neural networks", "Deep neural networks for radar images of sea ice.", ("radar images", "ice")
+        "2",
+        "Neural networks",
+        "Deep neural networks for radar images of sea ice.",
+        ("radar images", "sea ice"),
     ),
 ]
 

@@ -14,10 +14,10 @@ from erukg.baselines.promptrank import T5, PromptRank
 from erukg.baselines.tagged import Reader
 from erukg.errors import InputError, ModelError
 
-TEXT = "Sparse retrieval of documents\nWe propose a sparse index. A neural network reads documents quickly."
+TEXT = "Sparse retrieval of documents\nWe propose a sparse index. A neural network and the documents are not."
 ODD = ("", " \n\t ", "...", "the of and", "1 2 3", "\x00\ufffd \ud83d", "(" * 500)
-WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] </s> sparse retrieval of documents we propose a index neural network reads
-quickly . book : " this mainly talks about""".split()
+WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] </s> sparse retrieval of documents we propose a index neural network and
+the are not . book : " this mainly talks about""".split()
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,6 @@ def sentence_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     transformers = pytest.importorskip("transformers")
     torch = pytest.importorskip("torch")
     folder = tmp_path_factory.mktemp("sentences")
-    (folder / "vocab.txt").write_text("\n".join(WORDS))
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=len(WORDS),
@@ -44,10 +43,7 @@ def sentence_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     transformers.BertModel(config).save_pretrained(folder / "bert")
     vocab = {word: i for i, word in enumerate(WORDS)}
     transformers.BertTokenizerFast(vocab=vocab).save_pretrained(folder / "bert")
-    models = sentence_transformers.models
-    bert = models.Transformer(str(folder / "bert"), max_seq_length=64)
-    model = sentence_transformers.SentenceTransformer(modules=[bert, models.Pooling(16)], device="cpu")
-    model.save(str(folder / "whole"))
+    sentence_transformers.SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "whole"))
     return folder / "whole"
 
 
@@ -93,7 +89,7 @@ def vectors(tmp_path: Path) -> Path:
         "index 1 1 0",
         "retrieval 0 1 0",
         "documents 0 0 1",
-        "reads -9 -9 -9",
+        "and -9 -9 -9",
         "we -9 -9 -9",
     ]
     path.write_text("6 3\n" + "\n".join(rows) + "\n")
@@ -169,7 +165,7 @@ def test_keybert_with_a_sentence_model(sentence_folder: Path) -> None:
 def test_t5_likelihoods_are_those_of_the_model_one_phrase_at_a_time(t5_folder: Path) -> None:
     torch = pytest.importorskip("torch")
     t5 = T5(str(t5_folder))
-    phrases = ["sparse index", "documents", "neural network reads documents", "unheard of"] * 10
+    phrases = ["sparse index", "documents", "neural network and documents", "unheard of"] * 10
     logs, lengths = t5.likelihoods('Book:"Sparse retrieval"', "This book mainly talks about", phrases)
     assert lengths == [2, 1, 4, 2] * 10
     _, tokenizer, model = t5._loaded
@@ -185,7 +181,7 @@ def test_t5_likelihoods_are_those_of_the_model_one_phrase_at_a_time(t5_folder: P
 def test_promptrank_by_hand(reader: Reader, t5_folder: Path) -> None:
     t5 = T5(str(t5_folder))
     found = dict(PromptRank(t5, reader, gamma=1000).extract(TEXT))
-    length = 15
+    length = 17
     positions = {"Sparse retrieval": 0, "documents": 3, "sparse index": 7, "neural network": 10}
     quoted = TEXT.replace("\n", " ")
     logs, tokens = t5.likelihoods(

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retrieval_samples import DOCUMENTS, Lookup, write_set
 from typer.testing import CliRunner
 
 from erukg.cli import app
 from erukg.errors import InputError, ModelError
 from erukg.evaluation.records import Record
-from erukg.evaluation.retrieval import MethodResult, compare, evaluate, find_sets, make_methods
+from erukg.evaluation.retrieval import Method, MethodResult, compare, evaluate, find_sets, make_methods
 from erukg.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
 from erukg.evaluation.retrieval.methods import BestPhrases
 from erukg.evaluation.retrieval.report import to_json
 from erukg.evaluation.systems import Options, make_system
-from retrieval_samples import DOCUMENTS, Lookup, write_set
 
 # "frozen ocean" finds nothing as it is: either the query must learn of ice, or the document of frozen water.
 PHRASES = {"frozen ocean": (["frozen ocean"], ["sea ice"]), "sea ice": (["sea ice"], ["frozen water"])}
@@ -127,7 +127,7 @@ def test_doct5query_from_a_file(folder: Path, tmp_path: Path) -> None:
         make_methods(["doct5query"], predicted_queries=tmp_path / "none")
 
 
-def test_doct5query_from_weights(tmp_path: Path) -> None:
+def test_doct5query_from_weights(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     import torch
     import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers
@@ -146,6 +146,9 @@ def test_doct5query_from_weights(tmp_path: Path) -> None:
     transformers.T5ForConditionalGeneration(config).save_pretrained(model)
     records = [Record("a", "", "sea ice", ()), Record("b", "search engine", "graph", ())]
     t5 = T5Queries(model, queries=3)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # a model this small only waits for the others
+    request.addfinalizer(lambda: torch.set_num_threads(threads))
     (first, _), (second, _) = t5.predict(records)
     assert len(first) == len(second) == 3
     assert set(" ".join([*first, *second]).split()) <= set(words)
@@ -154,10 +157,12 @@ def test_doct5query_from_weights(tmp_path: Path) -> None:
     assert next(iter(T5Queries(model, queries=3).predict(records[1:])))[0] == second
     assert t5.describe() == T5Queries(model, queries=3).describe()
     assert t5.describe() != T5Queries(model, queries=4).describe()
-    result = run(write_set(tmp_path / "tiny"), ["doct5query"], tmp_path / "store", t5=model)["doct5query"]
+    method = Method("doct5query", "doct5query", documents=t5)
+    _, (result,) = evaluate([method], find_sets([write_set(tmp_path / "tiny")]), tmp_path / "store")
     assert result.scores[0].queries == ("q1", "q2", "q3")
+    assert result.description["document_expansion"]["queries"] == 3
     (model / "model.safetensors").write_bytes(b"broken")
-    with pytest.raises(ModelError, match="The T5 model in .* cannot be loaded"):
+    with pytest.raises(ModelError, match=r"The T5 model in .* cannot be loaded"):
         next(iter(t5.predict(records)))
     with pytest.raises(ModelError, match=r"no config\.json"):
         T5Queries(tmp_path)

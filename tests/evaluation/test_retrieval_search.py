@@ -88,9 +88,7 @@ def test_rm3_by_hand() -> None:
     model = RM3(documents=2, terms=2).relevance_model({"alpha": 1.0}, feedback_index())
     assert model == pytest.approx({"alpha": 0.5746712, "beta": 0.4253288}, rel=1e-5)
     mixed = RM3(documents=2, terms=2).expand({"alpha": 3.0, "omega": 1.0}, feedback_index())
-    assert mixed == pytest.approx(
-        {"alpha": 0.375 + 0.5 * 0.5746712, "beta": 0.5 * 0.4253288, "omega": 0.125}, rel=1e-5
-    )
+    assert mixed == pytest.approx({"alpha": 0.375 + 0.5 * 0.5746712, "beta": 0.5 * 0.4253288, "omega": 0.125}, rel=1e-5)
 
 
 def test_rm3_finds_a_document_without_a_query_term() -> None:

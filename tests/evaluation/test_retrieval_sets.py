@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from retrieval_samples import QUERIES, write_set
 
 from erukg.errors import InputError
 from erukg.evaluation.retrieval import RetrievalSet, find_sets, load_retrieval_set
-from retrieval_samples import QUERIES, write_set
 
 
 def load(folder: Path) -> RetrievalSet:
@@ -99,7 +99,7 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 2 is not UTF-8"):
         load(folder)
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n")
-    with pytest.raises(InputError, match="No query of .* check that their ids agree"):
+    with pytest.raises(InputError, match=r"No query of .* check that their ids agree"):
         load(folder)
     (folder / "queries.jsonl").write_text("")
     with pytest.raises(InputError, match=r"queries\.jsonl is empty"):

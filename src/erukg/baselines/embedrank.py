@@ -33,7 +33,9 @@ class EmbedRank:
         whole = text
         if not self.embedder.ordered:
             whole = " ".join(tagged.document.words[i] for i in np.flatnonzero(tagged.content).tolist())
-        vectors = self.embedder.embed([whole, *forms]).astype(np.float64)
-        lengths = np.linalg.norm(vectors, axis=1)
-        cosines = vectors[1:] @ vectors[0] / np.maximum(lengths[1:] * lengths[0], 1e-12)
+        # Not in one batch: the phrases would be padded to the length of the text.
+        document = self.embedder.embed([whole])[0].astype(np.float64)
+        vectors = self.embedder.embed(forms).astype(np.float64)
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(document)
+        cosines = vectors @ document / np.maximum(lengths, 1e-12)
         return best(forms, (1 + cosines) / 2, top_k)

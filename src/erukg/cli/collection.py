@@ -42,9 +42,7 @@ Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Documents encoded at once.", show_default="one a core")
 ]
 Terms = Annotated[int, typer.Option("--terms", min=1, max=255, help="Most term weights kept of a document.")]
-MaxMb = Annotated[
-    float, typer.Option("--max-mb", min=0.001, max=2000, help="Largest document, in megabytes.")
-]
+MaxMb = Annotated[float, typer.Option("--max-mb", min=0.001, max=2000, help="Largest document, in megabytes.")]
 
 
 @app.command()
@@ -113,9 +111,7 @@ def add(
 def remove(
     folder: Folder,
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids of documents.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("--from", help="A file with an id a line; - for standard input.")
-    ] = None,
+    file: Annotated[Path | None, typer.Option("--from", help="A file with an id a line; - for standard input.")] = None,
 ) -> None:
     """Remove documents. `merge` gives their space back."""
     from erukg.collection import Writer
@@ -157,9 +153,7 @@ def slim(folder: Folder, out: Annotated[Path, typer.Argument(help="Folder to mak
 
 
 @app.command()
-def info(
-    folder: Folder, json_: Annotated[bool, typer.Option("--json", help="One line of JSON.")] = False
-) -> None:
+def info(folder: Folder, json_: Annotated[bool, typer.Option("--json", help="One line of JSON.")] = False) -> None:
     """Say what a collection holds."""
     from erukg.collection import info as look
 
@@ -175,9 +169,7 @@ def info(
 @app.command()
 def search(
     folder: Folder,
-    text: Annotated[
-        str, typer.Argument(help="A text, which may be a whole document; - reads standard input.")
-    ],
+    text: Annotated[str, typer.Argument(help="A text, which may be a whole document; - reads standard input.")],
     n: Annotated[int, typer.Option("--top-k", "-k", min=1, help="How many documents.")] = 10,
     exclude: Annotated[str | None, typer.Option(help="Id of a document to pass over.")] = None,
 ) -> None:

@@ -119,7 +119,7 @@ def expand(
 
         for found in generator.generate_batch(pairs(), top_k, settings, threads=threads):
             document = waiting.popleft()
-            present, absent = ([k.phrase for k in kind] for kind in (found.present, found.absent))
+            present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
             yield ExpandedRow(document.id, expand_row(document.fields or {}, present, absent, append=append))
 
     process(source, OutputFile(Format.json, path, resume=resume), work)
