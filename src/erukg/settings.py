@@ -37,8 +37,8 @@ class Settings:
 
     alpha: float = _number(0.8, 0, 1, "α: the document's share of term weights; the rest is its neighbours'")
     beta: float = _number(0.8, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'")
-    phraseness: float = _number(1.5, 0, 10, "λ: exponent of P_pn")
-    length_penalty: float = _number(-0.25, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases")
+    phraseness: float = _number(0.25, 0, 10, "λ: exponent of P_pn")
+    length_penalty: float = _number(-1.5, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases")
     position: float = _number(2.0, 0, 10, "exponent of the position factor ω")
     single_word: float = _number(0.85, 0, 1, "factor for phrases of one word")
     absent_phraseness: float = _number(1.5, 0, 10, "λ for absent phrases")

@@ -70,12 +70,14 @@ def test_descriptions_tell_systems_apart(tiny_model: Path) -> None:
     json.dumps(wider.describe(), allow_nan=False)
 
 
-def test_settings_that_are_none() -> None:
+def test_settings_that_are_none(tiny_model: Path) -> None:
     for spec, message in (
         ("textrank:widow=3", "no setting 'widow'; did you mean 'window'"),
         ("textrank:window=2.5", "'window' must be of type int"),
         ("textrank:normalise=1", "'normalise' must be of type bool"),
-        ("textrank:window=-1", "'window' must be a number of 0 or more"),
+        ("textrank:window=0", "'window' must be a number from 1 up"),
+        ("textrank:share=-1", "'share' must be a number from 0 up"),
+        ("textrank:share=null", "'share' must be a number from 0 up"),
         ("textrank:folder", "'folder' is not of the form name=value"),
         ("embedrank:one,two", "'two' is not of the form name=value"),
         ("yake:tagger=nltk", "'tagger' needs a number, true or false"),
@@ -88,6 +90,8 @@ def test_settings_that_are_none() -> None:
     assert repr(system.baseline.alpha) == "2.0"  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="no tagger 'brill'; choose model, spacy, spacy:NAME or nltk"):
         make_system("textrank:tagger=brill").describe()
+    with pytest.raises(InputError, match="damping factor must be from 0 to below 1"):
+        list(make_system(f"textrank:damping=1.5,model={tiny_model}").predict(RECORDS))
     with pytest.raises(ModelError, match="no folder 'nowhere'"):
         make_system("keybert:nowhere").describe()
 

@@ -105,6 +105,8 @@ def test_word_vector_files_that_are_none(tmp_path: Path) -> None:
     for content, message in (
         ("a 1 2\nb 1\n", "line 2 has 1 numbers where others have 2"),
         ("a 1 x\n", "line 1 is not a word vector"),
+        ("a 1 nan\n", "line 1 holds a number that is not finite"),
+        ("a 1 2\nb 1 1e300\n", "line 2 holds a number that is not finite"),
         ("", "holds no word vectors"),
         ("word\n", "holds no word vectors"),
     ):

@@ -93,12 +93,7 @@ class WordVectors:
                     )
                 if word in rows:
                     continue
-                try:
-                    values.extend(map(float, numbers))
-                except ValueError as error:
-                    raise InputError(
-                        f"{self.path}, line {line.number} is not a word vector ({error})."
-                    ) from error
+                values.frombytes(_finite(numbers, f"{self.path}, line {line.number}").tobytes())
                 rows[word] = len(rows)
         if not rows or not size:
             raise InputError(f"{self.path} holds no word vectors; give one word and its vector a line.")
@@ -115,6 +110,18 @@ class WordVectors:
 
     def describe(self) -> Mapping[str, Any]:
         return {"name": Path(self.path).name, "sha256": digest(Path(self.path))}
+
+
+def _finite(numbers: Sequence[str], where: str) -> NDArray[np.float32]:
+    try:
+        out = np.array(numbers, np.float64)
+    except ValueError as error:
+        raise InputError(f"{where} is not a word vector ({error}).") from error
+    if not (np.abs(out) < 1e18).all():
+        raise InputError(
+            f"{where} holds a number that is not finite or far too large; repair or remove the line."
+        )
+    return out.astype(np.float32)
 
 
 def embedder(path: str) -> Embedder:

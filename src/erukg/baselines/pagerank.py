@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.errors import InputError
+
 __all__ = ["cooccurrences", "pagerank"]
 
 _ITERATIONS = 1000
@@ -28,6 +30,8 @@ def pagerank(
     `teleport` is where the walker goes on when he stops following edges (default: anywhere alike); from a node
     without edges he always does.
     """
+    if not 0 <= damping < 1:
+        raise InputError(f"PageRank's damping factor must be from 0 to below 1, not {damping}.")
     if n == 0:
         return np.zeros(0)
     start = np.full(n, 1 / n) if teleport is None else teleport / teleport.sum()
@@ -51,7 +55,6 @@ def cooccurrences(
 
     `nodes` has the node number of every word of a text, -1 for a word that is none.
     """
-    # Most texts need a few steps; a window beyond the text's end adds nothing.
     pairs = [np.stack([nodes[:-step], nodes[step:]]) for step in range(1, min(window, len(nodes)))]
     if not pairs:
         empty = np.zeros(0, np.int64)

@@ -15,12 +15,12 @@ from erukg.baselines.base import best
 from erukg.baselines.folders import digest, model_folder
 from erukg.baselines.tagged import Reader
 from erukg.errors import require
-from erukg.phrases import word_position
+from erukg.phrases import words_before
 
 __all__ = ["T5", "PromptRank"]
 
 _PROMPT = "This book mainly talks about"
-_MAX_TOKENS = 512
+_MAX_LENGTH = 512  # of what is read, in words and then in tokens
 _BATCH = 32
 
 
@@ -45,7 +45,7 @@ class T5:
         """ln p(phrase | text, prompt) of each phrase, and of how many tokens it is made."""
         torch, tokenizer, model = self._loaded
         with torch.inference_mode():
-            read = tokenizer(text, truncation=True, max_length=_MAX_TOKENS, return_tensors="pt").to(
+            read = tokenizer(text, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt").to(
                 model.device
             )
             encoded = model.get_encoder()(
@@ -94,18 +94,17 @@ class PromptRank:
 
     def extract(self, text: str, top_k: int = 10) -> list[tuple[str, float]]:
         tagged = self.reader.read(text)
-        length = word_position(tagged.document, len(text))
-        read = min(length, _MAX_TOKENS)
-        found = [
-            (p, word_position(tagged.document, int(tagged.document.starts[p.offsets[0]])))
-            for p in tagged.phrases(self.max_words)
-        ]
-        found = [(phrase, position) for phrase, position in found if position < read]
-        if not found:
+        document, phrases = tagged.document, tagged.phrases(self.max_words)
+        first = [int(document.starts[phrase.offsets[0]]) for phrase in phrases]
+        *before, total = words_before(document, [*first, len(text)]).tolist()
+        length = min(total, _MAX_LENGTH)
+        positions = np.array([position for position in before if position < length])
+        if not len(positions):
             return []
-        quoted = " ".join(text.split()[:_MAX_TOKENS])
-        logs, tokens = self.model.likelihoods(f'Book:"{quoted}"', _PROMPT, [p.form.lower() for p, _ in found])
-        positions = np.array([position for _, position in found])
+        # In order of first occurrence, so those beyond what is read are the last.
+        forms = [phrase.form for phrase in phrases[: len(positions)]]
+        quoted = " ".join(text.split()[:_MAX_LENGTH])
+        logs, tokens = self.model.likelihoods(f'Book:"{quoted}"', _PROMPT, [form.lower() for form in forms])
         likely = logs / np.maximum(tokens, 1) ** self.alpha
-        scores = (positions / read + self.gamma / read**3) * likely
-        return best([phrase.form for phrase, _ in found], 1 / (1 - scores), top_k)
+        scores = (positions / length + self.gamma / length**3) * likely
+        return best(forms, 1 / (1 - scores), top_k)

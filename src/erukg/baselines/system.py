@@ -28,7 +28,7 @@ from erukg.evaluation.systems import NotAvailableError, Options, System, parse_s
 
 __all__ = ["BaselineSystem", "make"]
 
-_CODE = ("baselines", "document.py", "phrases.py", "taggers.py", "folding.py", "text")
+_CODE = ("baselines", "document.py", "phrases.py", "taggers.py", "folding.py", "text", "readers")
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,14 @@ def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline:
             hint = f"did you mean '{near[0]}'?" if near else f"it has: {', '.join(known) or 'none'}."
             raise InputError(f"In the system '{spec}' there is no setting '{name}'; {hint}")
         wanted = type(known[name])
+        least = 1 if wanted is int else 0
         if isinstance(value, bool) != (wanted is bool) or (wanted is int and not isinstance(value, int)):
             raise InputError(
                 f"In the system '{spec}', '{name}' must be of type {wanted.__name__}, not {value!r}."
             )
-        if wanted is not bool and not (isinstance(value, int | float) and 0 <= value < 1e12):
+        if wanted is not bool and not (isinstance(value, int | float) and least <= value < 1e12):
             raise InputError(
-                f"In the system '{spec}', '{name}' must be a number of 0 or more, not {value!r}."
+                f"In the system '{spec}', '{name}' must be a number from {least} up, not {value!r}."
             )
     made: Baseline = dataclasses.replace(baseline, **{k: type(known[k])(v) for k, v in changes.items()})
     return made
