@@ -13,7 +13,7 @@ from erukg.baselines import frequencies
 from erukg.baselines.frequencies import Frequencies
 from erukg.baselines.tagged import Reader
 from erukg.baselines.tfidf import Corpus, TfIdf
-from erukg.baselines.yake import Yake
+from erukg.baselines.yake import Yake, with_stops
 from erukg.errors import InputError
 
 CORPUS = [
@@ -96,6 +96,17 @@ def test_tfidf_of_odd_texts_and_bad_corpora(reader: Reader, corpus: Path, tmp_pa
     with pytest.raises(InputError, match=r"bad\.jsonl"):
         TfIdf(Corpus(str(bad)), reader).extract("Radar images")
     assert Corpus(str(corpus)).describe()["documents"] == 50_000
+
+
+def test_lines_that_end_without_a_stop_get_one() -> None:
+    assert with_stops("Sparse index\nWe read.") == "Sparse index.\nWe read."
+    for whole in (
+        "",
+        "Sparse index",
+        "Is it?\nWe read.",
+        "We read. We\nwrite much and long about\nall of it, too.",
+    ):
+        assert with_stops(whole) == whole
 
 
 def test_yake_scores_fall_and_stay_above_zero() -> None:

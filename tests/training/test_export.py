@@ -15,6 +15,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from erukg.encoder import Encoder  # noqa: E402
 from erukg.errors import ModelError  # noqa: E402
+from erukg.training.base import load_base  # noqa: E402
 from erukg.training.export.card import model_card  # noqa: E402
 from erukg.training.export.folder import export, fingerprint, write_model_folder  # noqa: E402
 from erukg.training.export.int8 import quantise_rows  # noqa: E402
@@ -117,6 +118,12 @@ def test_the_package_reads_the_same_tags(model: TermModel, exported: dict[str, P
     assert len(set(expected.tolist())) > 1
     assert found["fp32"].tolist() == expected.tolist()
     assert (found["int8"] == expected).mean() > 0.8
+
+
+def test_sparse_encoder_folder_is_the_whole_model(model: TermModel, exported: dict[str, Path]) -> None:
+    again, has_head = load_base(exported["sparse-encoder"])
+    assert has_head
+    assert fingerprint(again) == fingerprint(model)
 
 
 def test_sparse_encoder_gives_the_same_term_weights(model: TermModel, exported: dict[str, Path]) -> None:

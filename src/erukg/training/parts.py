@@ -9,8 +9,9 @@ import torch
 
 from erukg.errors import ModelError
 
-__all__ = ["join_parts", "read_weights", "write_parts"]
+__all__ = ["TAGS", "join_parts", "read_weights", "write_parts"]
 
+TAGS = "tags.safetensors"
 _MAX_BYTES = 2 << 30
 
 
@@ -80,13 +81,16 @@ def join_parts(folder: str | Path) -> dict[str, torch.Tensor]:
 
 
 def read_weights(folder: str | Path) -> dict[str, torch.Tensor]:
-    """Tensors of model.safetensors in `folder`, or of its model.part files."""
+    """Tensors of model.safetensors in `folder` (and tags.safetensors beside it), or of its model.part files."""
     from safetensors.torch import load_file
 
     path = Path(folder) / "model.safetensors"
     if not path.is_file():
         return join_parts(folder)
-    if path.stat().st_size > _MAX_BYTES:
-        raise ModelError(f"{path} is larger than 2 GB; a BERT base is smaller, so give another folder.")
-    tensors: dict[str, torch.Tensor] = load_file(path)
+    tensors: dict[str, torch.Tensor] = {}
+    for file in (path, path.with_name(TAGS)):
+        if file.is_file():
+            if file.stat().st_size > _MAX_BYTES:
+                raise ModelError(f"{file} is larger than 2 GB; a BERT base is smaller, so give another folder.")
+            tensors.update(load_file(file))
     return tensors

@@ -14,6 +14,7 @@ import torch
 
 from erukg.training.export.publish import published
 from erukg.training.model import TermModel
+from erukg.training.parts import TAGS
 
 __all__ = ["write_sparse_encoder"]
 
@@ -30,17 +31,15 @@ def write_sparse_encoder(
 ) -> Path:
     """Write `model` so that `SparseEncoder(str(target))` loads it and gives the same term weights (Eq. 1).
 
-    The tag head and the dense vector have no place in that layout and stay behind. With `half` weights take
-    half the room; load them with model_kwargs={"dtype": "float32"} to compute in full precision.
+    The tag head has no place in that layout and lies beside it in tags.safetensors, so that the folder is the
+    whole trained model: `erukg train` starts from it and exports it. With `half` weights take half the room; load
+    them with model_kwargs={"dtype": "float32"} to compute in full precision.
     """
     from safetensors.torch import save_file
 
     dtype = torch.float16 if half else torch.float32
-    state = {
-        name: tensor.detach().cpu().to(dtype).contiguous()
-        for name, tensor in model.state_dict().items()
-        if not name.startswith("tag.")
-    }
+    state = {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
+    tags = {name: state.pop(name) for name in list(state) if name.startswith("tag.")}
     length = model.shape.max_positions
     files: dict[str, Any] = {
         "config.json": {**model.shape.to_config(), "dtype": str(dtype).removeprefix("torch.")},
@@ -72,8 +71,9 @@ def write_sparse_encoder(
         (part / "1_SpladePooling").mkdir()
         for name, values in files.items():
             (part / name).write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        save_file(state, part / "model.safetensors", metadata={"format": "pt"})
-        (part / "model.safetensors").chmod(0o644)
+        for name, tensors in (("model.safetensors", state), (TAGS, tags)):
+            save_file(tensors, part / name, metadata={"format": "pt"})
+            (part / name).chmod(0o644)
         if card is not None:
             (part / "README.md").write_text(card, "utf-8")
     return Path(target)
