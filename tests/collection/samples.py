@@ -85,9 +85,7 @@ def contents(collection: Collection, queries: Sequence[str], n: int = 20) -> lis
     every = np.arange(len(collection.glossary))
     glossary = collection.glossary
     out.append(list(zip(glossary.phrases(every), glossary.counts(every).tolist(), strict=True)))
-    out.append(
-        [terms.tolist() for terms in np.split(glossary.terms(every).ids, glossary.terms(every).indptr[1:-1])]
-    )
+    out.append([terms.tolist() for terms in np.split(glossary.terms(every).ids, glossary.terms(every).indptr[1:-1])])
     for text in queries:
         near = collection.neighbourhood(text, n)
         out.append(collection.ids(near.documents))
@@ -122,10 +120,7 @@ class PlainCollection:
             tf = Counter(terms)
             norm = 0.9 * (1 - 0.4 + 0.4 * len(terms) / self.average)
             score = sum(
-                n
-                * math.log(1 + (len(self.records) - self.df[t] + 0.5) / (self.df[t] + 0.5))
-                * tf[t]
-                / (tf[t] + norm)
+                n * math.log(1 + (len(self.records) - self.df[t] + 0.5) / (self.df[t] + 0.5)) * tf[t] / (tf[t] + norm)
                 for t, n in query.items()
                 if tf[t]
             )
@@ -142,8 +137,6 @@ class PlainCollection:
             kept = [p.fold for p in self.encoded[i].phrases if p.fold in self.glossary]
             for f in kept:
                 phrases[f] += score / total / len(kept)
-            for t, w in zip(
-                self.encoded[i].term_ids.tolist(), self.encoded[i].term_weights.tolist(), strict=True
-            ):
+            for t, w in zip(self.encoded[i].term_ids.tolist(), self.encoded[i].term_weights.tolist(), strict=True):
                 terms[t] += score / total * w
         return dict(phrases), dict(terms)

@@ -30,9 +30,7 @@ QUERIES = [make_text(random.Random(50 + i), 25) for i in range(5)]
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
-    return contents(
-        Collection.open(make_collection(tmp_path_factory.mktemp("built") / "c", RECORDS)), QUERIES
-    )
+    return contents(Collection.open(make_collection(tmp_path_factory.mktemp("built") / "c", RECORDS)), QUERIES)
 
 
 def test_forms_of_input(tmp_path: Path, expected: list[object]) -> None:
@@ -240,9 +238,7 @@ def test_command(tmp_path: Path, tiny_model: Path) -> None:
     assert "documents         4" in run("info", folder)
     first = json.loads(run("search", folder, "neural language models").splitlines()[0])
     assert first["id"] == "t3"
-    assert run("search", folder, "-", input="neural language models") == run(
-        "search", folder, "neural language models"
-    )
+    assert run("search", folder, "-", input="neural language models") == run("search", folder, "neural language models")
     more = tmp_path / "b.jsonl"
     more.write_text('{"id": "n", "text": "neural trees"}\nbroken\n')
     assert "1 of 2 rows skipped" in run("add", folder, more, "--model", tiny_model, code=3)

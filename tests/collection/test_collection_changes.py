@@ -25,15 +25,9 @@ POOL = make_records(40, seed=4)
 
 operations = st.lists(
     st.one_of(
-        st.tuples(
-            st.just("add"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=12, unique=True)
-        ),
-        st.tuples(
-            st.just("replace"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=5, unique=True)
-        ),
-        st.tuples(
-            st.just("remove"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=8, unique=True)
-        ),
+        st.tuples(st.just("add"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=12, unique=True)),
+        st.tuples(st.just("replace"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=5, unique=True)),
+        st.tuples(st.just("remove"), st.lists(st.integers(0, len(POOL) - 1), min_size=1, max_size=8, unique=True)),
         st.tuples(st.just("merge"), st.just([])),
         st.tuples(st.just("tidy"), st.just([])),
     ),
@@ -234,9 +228,7 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_encodings_are_refused_and_leave_no_trace(
-    tmp_path: Path, document: EncodedDocument, message: str
-) -> None:
+def test_bad_encodings_are_refused_and_leave_no_trace(tmp_path: Path, document: EncodedDocument, message: str) -> None:
     folder = make_collection(tmp_path / "c", make_records(5))
     with Writer.open(folder) as writer:
         with pytest.raises(InputError, match=message):

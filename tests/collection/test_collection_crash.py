@@ -112,9 +112,9 @@ def kill_and_check(bench: Bench, operation: str, moment: float) -> None:
             records = bench.after[operation][: len(collection)]
             if operation == "remove" and len(collection) == len(OLD):
                 records = OLD
-            assert set(
-                collection.ids(collection.search(" ".join(r.text for r in records), 10**6).documents)
-            ) == {r.id for r in records}
+            assert set(collection.ids(collection.search(" ".join(r.text for r in records), 10**6).documents)) == {
+                r.id for r in records
+            }
     else:
         assert operation == "build"
     process = bench.start(operation)
@@ -175,9 +175,7 @@ def test_full_disk(bench: Bench, operation: str, room: int) -> None:
     if operation != "build":
         assert verify(bench.ready) == []
         assert Collection.open(bench.ready).manifest.number == before
-        assert contents(Collection.open(bench.ready), QUERIES) == contents(
-            Collection.open(bench.base), QUERIES
-        )
+        assert contents(Collection.open(bench.ready), QUERIES) == contents(Collection.open(bench.base), QUERIES)
         assert not list(bench.ready.glob("*.tmp"))
     elif (bench.ready / "manifest.json").exists():
         assert verify(bench.ready) == []
@@ -195,9 +193,7 @@ def test_full_small_filesystem(bench: Bench, tmp_path: Path) -> None:
     """The real thing where the tests may mount: a file system of 1 MB."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         return
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(tmp_path)], capture_output=True
-    )
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(tmp_path)], capture_output=True)
     if mounted.returncode:
         return
     try:

@@ -125,9 +125,9 @@ def test_wild_arrays_never_crash(sound: Path, tmp_path: Path, seed: int) -> None
             end = data.rfind(b'{"')
             for _ in range(rng.choice([3, 30, 300])):
                 at = rng.randrange(64, end)
-                data[at : min(at + rng.choice([1, 2, 4, 8]), end)] = rng.randbytes(
-                    len(data[at : min(at + 8, end)])
-                )[: len(data[at : min(at + rng.choice([1, 2, 4, 8]), end)])]
+                data[at : min(at + rng.choice([1, 2, 4, 8]), end)] = rng.randbytes(len(data[at : min(at + 8, end)]))[
+                    : len(data[at : min(at + rng.choice([1, 2, 4, 8]), end)])
+                ]
             path.write_bytes(data[: path.stat().st_size])
         folders.append(folder)
     output, errors = worker.communicate("".join(f"{f}\n" for f in folders))

@@ -66,18 +66,14 @@ def test_neighbourhood_is_that_of_the_definitions(collection: Collection, plain:
         np.testing.assert_allclose(near.term_weights, [terms[t] for t in sorted(terms)], rtol=0.05)
 
 
-def test_sources_are_the_neighbours_that_hold_the_phrase(
-    collection: Collection, plain: PlainCollection
-) -> None:
+def test_sources_are_the_neighbours_that_hold_the_phrase(collection: Collection, plain: PlainCollection) -> None:
     near = collection.neighbourhood(QUERIES[0], 30)
     asked = near.phrase_ids[::-1]
     found = collection.sources(near, asked)
     share = dict(zip(collection.ids(near.documents), near.shares.tolist(), strict=True))
     for form, sources in zip(collection.glossary.phrases(asked), found, strict=True):
         expected = [
-            RECORDS[i].id
-            for i in near.documents.tolist()
-            if fold(form) in {p.fold for p in plain.encoded[i].phrases}
+            RECORDS[i].id for i in near.documents.tolist() if fold(form) in {p.fold for p in plain.encoded[i].phrases}
         ]
         assert [s.id for s in sources] == expected
         assert [s.share for s in sources] == [share[i] for i in expected]

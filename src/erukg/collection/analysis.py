@@ -65,9 +65,7 @@ def stems(text: str) -> list[str]:
 
 def _number(word: str) -> int:
     stem = "" if word in STOP_WORDS else _stemmer().stemWord(word[:_LONGEST_WORD])
-    number = (
-        int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest(), "little") or 1 if stem else 0
-    )
+    number = int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest(), "little") or 1 if stem else 0
     if len(_cache) >= _CACHE_WORDS:
         _cache.clear()
     _cache[word] = number

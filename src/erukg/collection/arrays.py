@@ -47,9 +47,7 @@ class FileEntry:
 
 def damaged(path: Path, reason: str) -> CollectionError:
     """The error for a file that is not what was written."""
-    return CollectionError(
-        f"{path} is damaged ({reason}); restore the collection from a copy or build it again."
-    )
+    return CollectionError(f"{path} is damaged ({reason}); restore the collection from a copy or build it again.")
 
 
 def checksum(path: Path) -> int:

@@ -73,9 +73,7 @@ def compare_search(
                 while len(flat) < size:
                     record = next(documents, None)
                     if record is None:
-                        raise InputError(
-                            f"The sources hold {len(flat)} documents, fewer than the {size} asked for."
-                        )
+                        raise InputError(f"The sources hold {len(flat)} documents, fewer than the {size} asked for.")
                     flat.append(terms_of(record.text))
                     if writer.add(DocumentRecord(str(len(flat)), record.text), _NOTHING):
                         writer.commit()

@@ -275,9 +275,7 @@ def _feed(
             rows, gathered = rows + 1, writer.gathered
             if full or time.monotonic() - committed > _PART_SECONDS:
                 gathered = 0
-                writer.commit(
-                    Journal(options.kind, key, rows, bad) if key is not None else journal, glossary=glossary
-                )
+                writer.commit(Journal(options.kind, key, rows, bad) if key is not None else journal, glossary=glossary)
                 committed = time.monotonic()
             if options.on_progress is not None:
                 options.on_progress(rows)

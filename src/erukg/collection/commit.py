@@ -173,9 +173,7 @@ def gather_forms(segments: Sequence[Segment], rows: NDArray[np.int64]) -> Forms:
     return Forms(folds, out_text, text_offsets, out_terms, terms_offsets)
 
 
-def _scatter(
-    out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]
-) -> None:
+def _scatter(out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]) -> None:
     starts = offsets[rows].astype(np.int64)
     lengths = offsets[rows + 1].astype(np.int64) - starts
     ends = np.cumsum(lengths)

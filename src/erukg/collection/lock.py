@@ -26,9 +26,7 @@ class WriterLock:
         try:
             import fcntl
         except ImportError as error:
-            raise CollectionError(
-                "Writing a collection needs a POSIX system; here it can only be read."
-            ) from error
+            raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
         try:
             handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -38,9 +36,7 @@ class WriterLock:
         except OSError as error:
             holder = os.pread(handle, 200, 0).decode("utf-8", "replace").strip() or "another process"
             os.close(handle)
-            raise CollectionError(
-                f"{self._folder} is being written by {holder}; try again when it is done."
-            ) from error
+            raise CollectionError(f"{self._folder} is being written by {holder}; try again when it is done.") from error
         since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(handle, 0)
         try:

@@ -137,9 +137,7 @@ def read_manifest(folder: Path) -> Manifest:
             raw = file.read(_LARGEST + 1)
     except FileNotFoundError as error:
         what = "holds no collection (it has no manifest.json)" if folder.is_dir() else "does not exist"
-        raise CollectionError(
-            f"{folder} {what}; make one with: erukg collection build {folder} SOURCE."
-        ) from error
+        raise CollectionError(f"{folder} {what}; make one with: erukg collection build {folder} SOURCE.") from error
     except OSError as error:
         raise CollectionError(f"{path} cannot be read: {error.strerror}.") from error
     if len(raw) > _LARGEST:
@@ -188,9 +186,7 @@ def _parse(data: dict[str, Any]) -> Manifest:
         segments=tuple(_segment(s) for s in segments),
         journal=None
         if journal is None
-        else Journal(
-            _str(journal["kind"]), _str(journal["source"]), _int(journal["rows"]), _int(journal["bad"])
-        ),
+        else Journal(_str(journal["kind"]), _str(journal["source"]), _int(journal["rows"]), _int(journal["bad"])),
         version=_int(data["version"]),
     )
 

@@ -36,9 +36,7 @@ class _Gathered:
 class Part:
     """A segment in the making. `full` says when it is time to `write` it."""
 
-    def __init__(
-        self, vocab_size: int, weight_limit: float, most_terms: int, documents: int, terms: int
-    ) -> None:
+    def __init__(self, vocab_size: int, weight_limit: float, most_terms: int, documents: int, terms: int) -> None:
         self._vocab_size = vocab_size
         self._limit = weight_limit
         self._keep = min(most_terms, MOST_TERMS)
@@ -69,9 +67,7 @@ class Part:
         ids, weights = np.asarray(document.term_ids), np.asarray(document.term_weights, np.float64)
         if ids.shape != weights.shape or ids.ndim != 1:
             raise InputError(f"It has {ids.size} term ids but {weights.size} term weights.")
-        if ids.size and (
-            int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size or np.unique(ids).size != ids.size
-        ):
+        if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size or np.unique(ids).size != ids.size):
             raise InputError(f"Its term ids are not distinct numbers below {self._vocab_size}.")
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
             raise InputError("Its term weights are not all finite and at least 0.")
@@ -96,9 +92,7 @@ class Part:
         documents = self._documents
         n = len(documents)
         lengths = np.fromiter((len(d.terms) for d in documents), np.int64, n)
-        vocabulary, numbers = number_terms(
-            np.concatenate([np.empty(0, np.uint64), *(d.terms for d in documents)])
-        )
+        vocabulary, numbers = number_terms(np.concatenate([np.empty(0, np.uint64), *(d.terms for d in documents)]))
         indptr, lists, frequencies = invert(numbers, lengths, len(vocabulary))
         words, ends = pack(indptr, lists, frequencies)
         forms, rank = self._sorted_forms()
@@ -142,8 +136,6 @@ def _checked(phrases: Sequence[Phrase], vocab_size: int) -> list[Phrase]:
         if not phrase.fold or not phrase.form or not phrase.terms:
             raise InputError(f"Its phrase {phrase.form!r} has no fold, no written form or no word pieces.")
         if not all(0 <= t < vocab_size for t in phrase.terms):
-            raise InputError(
-                f"Its phrase {phrase.form!r} has word pieces beyond the vocabulary of {vocab_size}."
-            )
+            raise InputError(f"Its phrase {phrase.form!r} has word pieces beyond the vocabulary of {vocab_size}.")
         kept.setdefault(phrase.fold, phrase)
     return list(kept.values())

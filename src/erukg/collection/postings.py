@@ -326,9 +326,7 @@ def _count_live(
     return True
 
 
-def count_live(
-    words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8]
-) -> NDArray[np.uint32]:
+def count_live(words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """In how many documents that are not `dead` each term occurs; every word of the lists is checked on the
     way.
     """

@@ -25,9 +25,7 @@ def offsets_of(lengths: NDArray[Any]) -> NDArray[np.uint32]:
     return out.astype(np.uint32)
 
 
-def bounds(
-    offsets: NDArray[np.uint32], rows: NDArray[Any], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def bounds(offsets: NDArray[np.uint32], rows: NDArray[Any], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Start and stop of the chosen lists, checked against the size of the array they lie in."""
     starts, stops = offsets[rows].astype(np.int64), offsets[rows + 1].astype(np.int64)
     if np.any(starts > stops) or np.any(stops > size):

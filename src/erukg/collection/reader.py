@@ -76,9 +76,7 @@ def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
             manifest = newer
         except OSError as error:
             raise CollectionError(f"{folder} cannot be opened: {error}.") from error
-    raise CollectionError(
-        f"{folder} is rewritten faster than it can be opened; try again when the writer is done."
-    )
+    raise CollectionError(f"{folder} is rewritten faster than it can be opened; try again when the writer is done.")
 
 
 class Collection:
@@ -262,9 +260,7 @@ class Collection:
         """The ids of documents by their numbers."""
         documents = np.asarray(documents, np.int64)
         if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
-            raise InputError(
-                f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for."
-            )
+            raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
         out = np.empty(len(documents), object)
         for segment, which, rows in self._by_segment(documents):
             out[which] = segment[1].document_ids(rows)
@@ -329,9 +325,7 @@ class Collection:
         phrases, neighbours, probabilities = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return phrases, neighbours, probabilities
 
-    def sources(
-        self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]
-    ) -> Sequence[tuple[Source, ...]]:
+    def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
         """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
         wanted = np.asarray(phrase_ids, np.int64)
         if not len(wanted) or not len(neighbourhood.documents):

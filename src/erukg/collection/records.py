@@ -19,9 +19,7 @@ _PARQUET = ".parquet"
 _CHUNK = 1 << 20
 
 
-def read_rows(
-    sources: Sequence[str | Path], limits: Limits | None = None
-) -> Iterator[InputDocument | BadDocument]:
+def read_rows(sources: Sequence[str | Path], limits: Limits | None = None) -> Iterator[InputDocument | BadDocument]:
     """Every document of the sources (JSON Lines, CSV, Parquet, text files or folders of these), good or bad,
     in order.
     """
@@ -74,9 +72,7 @@ def source_key(sources: Sequence[str | Path], settings: object) -> str:
         try:
             info = path.stat()
         except (OSError, ValueError) as error:
-            raise InputError(
-                f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
-            ) from error
+            raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
         digest.update(json.dumps([str(path.resolve()), info.st_size, info.st_mtime_ns]).encode())
     return digest.hexdigest()
 
@@ -87,9 +83,7 @@ def count_rows(sources: Sequence[str | Path]) -> int:
     for path in _files(sources):
         form = find_form(path)
         if path.suffix.lower() == _PARQUET:
-            total += int(
-                require("pyarrow.parquet", "ray", "Reading Parquet files").read_metadata(path).num_rows
-            )
+            total += int(require("pyarrow.parquet", "ray", "Reading Parquet files").read_metadata(path).num_rows)
         elif form is None or form.single:
             total += form is not None
         else:

@@ -43,8 +43,6 @@ def slim(source: str | Path, out: str | Path) -> None:
             file = write_commit(commit_file, derive(merged, [NOBODY], manifest.glossary_documents))
             write_manifest(
                 out,
-                replace(
-                    manifest, number=1, segments=(entry,), commit=file, journal=None, next_file=2, frozen=True
-                ),
+                replace(manifest, number=1, segments=(entry,), commit=file, journal=None, next_file=2, frozen=True),
             )
         (out / "lock").unlink(missing_ok=True)

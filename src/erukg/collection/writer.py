@@ -76,12 +76,8 @@ class Writer:
     ) -> Writer:
         """A new, empty collection for the model with this fingerprint; `folder` must not hold one already."""
         if not 0 < vocab_size <= 1 << 16:
-            raise InputError(
-                f"A collection keeps term ids below 65536; the model has a vocabulary of {vocab_size}."
-            )
-        if not (
-            1e-6 <= k1 <= 1e3 and 0 <= b <= 1 and 1e-6 <= weight_limit <= 1e6 and glossary_documents >= 1
-        ):
+            raise InputError(f"A collection keeps term ids below 65536; the model has a vocabulary of {vocab_size}.")
+        if not (1e-6 <= k1 <= 1e3 and 0 <= b <= 1 and 1e-6 <= weight_limit <= 1e6 and glossary_documents >= 1):
             raise InputError("BM25 needs k1 above 0 and b from 0 to 1; the other numbers must be above 0.")
         folder = Path(folder)
         with on_disk(folder):
@@ -89,9 +85,7 @@ class Writer:
         lock = WriterLock(folder).__enter__()
         try:
             if (folder / MANIFEST).exists():
-                raise CollectionError(
-                    f"{folder} already holds a collection; choose another folder, or add to it."
-                )
+                raise CollectionError(f"{folder} already holds a collection; choose another folder, or add to it.")
             nothing = FileEntry("commit-00000000.bin", 0, 0)
             manifest = Manifest(
                 0,
@@ -134,9 +128,7 @@ class Writer:
                     f"{fingerprint[:12]}; use that model."
                 )
             if manifest.analysis != ANALYSIS:
-                raise CollectionError(
-                    f"{folder} was made with text analysis {manifest.analysis!r}; build it again."
-                )
+                raise CollectionError(f"{folder} was made with text analysis {manifest.analysis!r}; build it again.")
             writer = cls(folder, lock, manifest)
             writer._segments = list(segments)
             writer._dead = [state.dead for state in commit.states]
@@ -234,9 +226,7 @@ class Writer:
         dead = list(self._dead)
         for segment in {segment for segment, _ in places}:
             dead[segment] = (
-                dead[segment].copy()
-                if len(dead[segment])
-                else np.zeros(len(self._segments[segment]), np.uint8)
+                dead[segment].copy() if len(dead[segment]) else np.zeros(len(self._segments[segment]), np.uint8)
             )
         for segment, row in places:
             dead[segment][row] = 1
@@ -267,9 +257,7 @@ class Writer:
         self._settle()
         sizes = [entry.live for entry in self.manifest.segments]
         if len(sizes) > _MOST_SEGMENTS:
-            first = next(
-                i for i in range(len(sizes)) if sizes[i] <= sum(sizes[i + 1 :]) or i == len(sizes) - 2
-            )
+            first = next(i for i in range(len(sizes)) if sizes[i] <= sum(sizes[i + 1 :]) or i == len(sizes) - 2)
             self._merge([[i] for i in range(first)] + [list(range(first, len(sizes)))])
 
     def merge(self, most_documents: int = MERGED_DOCUMENTS) -> None:
