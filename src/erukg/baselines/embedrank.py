@@ -15,7 +15,7 @@ __all__ = ["EmbedRank"]
 
 @dataclass(frozen=True)
 class EmbedRank:
-    """EmbedRank without the re-ranking for diversity, by which it loses on exact match.
+    """EmbedRank without the re-ranking for diversity (the paper's EmbedRank++).
 
     Word vectors see only the nouns and adjectives of the document, as in the paper; a sentence model, which
     was trained on sentences, reads it whole.

@@ -1,7 +1,7 @@
 """PageRank by power iteration over arrays of edges.
 
-A graph object a document (networkx) costs more than the ranking itself, and gigabytes for the nearly complete
-graphs of long documents.
+networkx gives the same ranks, but keeps a dictionary an edge: the nearly complete graphs of MultipartiteRank
+take it many times longer, and about 330 bytes an edge where an array takes eight.
 """
 
 from __future__ import annotations
