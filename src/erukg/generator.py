@@ -205,16 +205,18 @@ class KeyphraseGenerator:
         before = np.full(n, np.inf)
         before[list(found)] = [place.words_before for place in found.values()]
         pool = Pool(n, np.full(n, -1, np.int64), np.ones(n), np.zeros(n), before, listed.single, listed.terms)
-        scored: dict[int, Keyphrase] = {}
-        for present in (True, False):
-            ranked = rank_pool(pool, analysis.weights, settings, present=present, limit=n)
-            for k, i in enumerate(ranked.pool.tolist()):
-                explanation = explain_score(ranked, k, pool, analysis.weights, self.encoder) if explain else None
-                scored[i] = Keyphrase(
-                    listed.forms[i], float(ranked.scores[k]), spans.get(i, ()), explanation=explanation
-                )
-        unscored = (Keyphrase(listed.forms[i], 0.0, spans.get(i, ())) for i in range(n) if i not in scored)
-        return [*sorted(scored.values(), key=lambda k: -k.score), *unscored][:top_k]
+        kinds = [rank_pool(pool, analysis.weights, settings, present=kind, limit=n) for kind in (True, False)]
+        # Only what is asked for becomes an object: of ten thousand phrases most score nothing.
+        entries = [(ranked, k) for ranked in kinds for k in range(len(ranked.pool))]
+        order = np.argsort(-np.concatenate([ranked.scores for ranked in kinds]), kind="stable")[:top_k]
+        out = []
+        for ranked, k in (entries[i] for i in order.tolist()):
+            i = int(ranked.pool[k])
+            explanation = explain_score(ranked, k, pool, analysis.weights, self.encoder) if explain else None
+            out.append(Keyphrase(listed.forms[i], float(ranked.scores[k]), spans.get(i, ()), explanation=explanation))
+        scored = np.concatenate([ranked.pool for ranked in kinds])
+        unscored = np.setdiff1d(np.arange(n), scored)[: None if top_k is None else top_k - len(out)]
+        return out + [Keyphrase(listed.forms[i], 0.0, spans.get(i, ())) for i in unscored.tolist()]
 
     def rank_batch(
         self,

@@ -21,11 +21,13 @@ class PhraseList:
     """A thesaurus or tag list ready for `KeyphraseGenerator.rank`.
 
     Phrases that fold to the same one are kept once, in their first form; those that fold to nothing are left out.
+    `single` says which are one word, `vocabulary` which word pieces occur at all.
     """
 
     forms: tuple[str, ...]
     folds: tuple[str, ...]
     hashes: NDArray[np.uint64]
+    single: NDArray[np.bool_]
     terms: Terms
     vocabulary: NDArray[np.int32]
 
@@ -38,9 +40,11 @@ class PhraseList:
             if key := fold(phrase):
                 first.setdefault(key, " ".join(phrase.split()))
         terms = encoder.phrase_terms([form.lower() for form in first.values()])
-        return cls(tuple(first.values()), tuple(first), hash_phrases(list(first)), terms, np.unique(terms.ids))
-
-    @property
-    def single(self) -> NDArray[np.bool_]:
-        """Which of the phrases are one word."""
-        return np.array([" " not in folded for folded in self.folds], np.bool_)
+        return cls(
+            forms=tuple(first.values()),
+            folds=tuple(first),
+            hashes=hash_phrases(list(first)),
+            single=np.array([" " not in folded for folded in first], np.bool_),
+            terms=terms,
+            vocabulary=np.unique(terms.ids),
+        )

@@ -31,10 +31,7 @@ RECORDS = [
 def sets(tmp_path: Path) -> Path:
     folder = tmp_path / "sets"
     folder.mkdir()
-    rows = [
-        {"id": r.id, "title": r.title, "abstract": r.abstract, "keyphrases": list(r.keyphrases)}
-        for r in RECORDS
-    ]
+    rows = [{"id": r.id, "title": r.title, "abstract": r.abstract, "keyphrases": list(r.keyphrases)} for r in RECORDS]
     (folder / "inspec.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 

@@ -186,9 +186,7 @@ def test_promptrank_by_hand(reader: Reader, t5_folder: Path) -> None:
     length = 17
     positions = {"Sparse retrieval": 0, "documents": 3, "sparse index": 7, "neural network": 10}
     quoted = TEXT.replace("\n", " ")
-    logs, tokens = t5.likelihoods(
-        f'Book:"{quoted}"', "This book mainly talks about", [p.lower() for p in positions]
-    )
+    logs, tokens = t5.likelihoods(f'Book:"{quoted}"', "This book mainly talks about", [p.lower() for p in positions])
     for (form, position), log, count in zip(positions.items(), logs, tokens, strict=True):
         score = (position / length + 1000 / length**3) * log / count**0.6
         assert found[form] == pytest.approx(1 / (1 - score))

@@ -50,9 +50,7 @@ class SentenceModel:
         return transformers.SentenceTransformer(str(folder), local_files_only=True)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = self.model.encode(
-            list(texts), batch_size=64, show_progress_bar=False, convert_to_numpy=True
-        )
+        vectors = self.model.encode(list(texts), batch_size=64, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(vectors, np.float32)
 
     def describe(self) -> Mapping[str, Any]:
@@ -118,9 +116,7 @@ def _finite(numbers: Sequence[str], where: str) -> NDArray[np.float32]:
     except ValueError as error:
         raise InputError(f"{where} is not a word vector ({error}).") from error
     if not (np.abs(out) < 1e18).all():
-        raise InputError(
-            f"{where} holds a number that is not finite or far too large; repair or remove the line."
-        )
+        raise InputError(f"{where} holds a number that is not finite or far too large; repair or remove the line.")
     return out.astype(np.float32)
 
 

@@ -32,9 +32,7 @@ class PositionRank:
         phrases = tagged.plain_phrases(self.max_words)
         if not phrases:
             return []
-        rank = pagerank(
-            *cooccurrences(nodes, self.window), len(stems), position_weights(tagged), self.damping
-        )
+        rank = pagerank(*cooccurrences(nodes, self.window), len(stems), position_weights(tagged), self.damping)
         by_stem = dict(zip(stems, rank.tolist(), strict=True))
         scores = [sum(by_stem.get(stem, 0.0) for stem in phrase.stems) for phrase in phrases]
         return best([phrase.form for phrase in phrases], np.array(scores), top_k)

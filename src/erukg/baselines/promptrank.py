@@ -39,18 +39,12 @@ class T5:
         model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True).eval()
         return torch, tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu")
 
-    def likelihoods(
-        self, text: str, prompt: str, phrases: Sequence[str]
-    ) -> tuple[NDArray[np.float64], list[int]]:
+    def likelihoods(self, text: str, prompt: str, phrases: Sequence[str]) -> tuple[NDArray[np.float64], list[int]]:
         """ln p(phrase | text, prompt) of each phrase, and of how many tokens it is made."""
         torch, tokenizer, model = self._loaded
         with torch.inference_mode():
-            read = tokenizer(text, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt").to(
-                model.device
-            )
-            encoded = model.get_encoder()(
-                read.input_ids, attention_mask=read.attention_mask
-            ).last_hidden_state
+            read = tokenizer(text, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt").to(model.device)
+            encoded = model.get_encoder()(read.input_ids, attention_mask=read.attention_mask).last_hidden_state
             start = model.config.decoder_start_token_id
             head = [start, *tokenizer(prompt, add_special_tokens=False).input_ids]
             tails = [

@@ -128,9 +128,7 @@ def make(spec: str, options: Options) -> System:
 
 
 def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline:
-    known = {
-        name: value for name, value in _fields(baseline).items() if isinstance(value, bool | int | float)
-    }
+    known = {name: value for name, value in _fields(baseline).items() if isinstance(value, bool | int | float)}
     for name, value in changes.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, 1, 0.4)
@@ -139,13 +137,9 @@ def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline:
         wanted = type(known[name])
         least = 1 if wanted is int else 0
         if isinstance(value, bool) != (wanted is bool) or (wanted is int and not isinstance(value, int)):
-            raise InputError(
-                f"In the system '{spec}', '{name}' must be of type {wanted.__name__}, not {value!r}."
-            )
+            raise InputError(f"In the system '{spec}', '{name}' must be of type {wanted.__name__}, not {value!r}.")
         if wanted is not bool and not (isinstance(value, int | float) and least <= value < 1e12):
-            raise InputError(
-                f"In the system '{spec}', '{name}' must be a number from {least} up, not {value!r}."
-            )
+            raise InputError(f"In the system '{spec}', '{name}' must be a number from {least} up, not {value!r}.")
     made: Baseline = dataclasses.replace(baseline, **{k: type(known[k])(v) for k, v in changes.items()})
     return made
 
