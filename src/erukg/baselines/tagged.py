@@ -18,7 +18,7 @@ from erukg.errors import InputError, MissingExtraError, ModelError
 from erukg.phrases import ADJECTIVE, NOUN, OTHER, Candidates, noun_phrases
 from erukg.taggers import NltkTagger, SpacyTagger, Tagger, tag_classes
 
-__all__ = ["Phrase", "Reader", "TaggedText", "WordTagger"]
+__all__ = ["Phrase", "Reader", "TaggedText", "WordTagger", "named_tagger"]
 
 SPACY_MODEL = "en_core_web_sm"
 
@@ -118,9 +118,9 @@ class _TagHead:
 class _Plug:
     """The tags of another tagger."""
 
-    def __init__(self, tagger: Tagger, name: str, **more: str) -> None:
-        self._tagger = tagger
-        self._description = {"tagger": name, **more}
+    def __init__(self, plugged: Tagger, **description: str) -> None:
+        self._tagger = plugged
+        self._description = description
 
     def classes(self, document: Document) -> NDArray[np.int8]:
         return tag_classes(self._tagger, document)
@@ -154,7 +154,7 @@ class Reader:
         if isinstance(self.tagger, str):
             return _named(self.tagger, self.model)
         if self.tagger is not None:
-            return _Plug(self.tagger, type(self.tagger).__qualname__)
+            return _Plug(self.tagger, tagger=type(self.tagger).__qualname__)
         if self.model is not None:
             return _TagHead(self.model)
         if _has_bundled_model():
@@ -181,14 +181,25 @@ def _has_bundled_model() -> bool:
 
 
 def _named(name: str, model: str | None) -> WordTagger:
-    kind, _, pipeline = name.partition(":")
-    if kind == "model":
+    if name.partition(":")[0] == "model":
         return _TagHead(model)
+    tagger, description = named_tagger(name)
+    return _Plug(tagger, **description)
+
+
+def named_tagger(name: str) -> tuple[Tagger, dict[str, str]]:
+    """The tagger called "spacy", "spacy:NAME" or "nltk", and what tells it from others."""
+    kind, _, pipeline = name.partition(":")
     if kind == "spacy":
         pipeline = pipeline or SPACY_MODEL
         tagger = SpacyTagger(pipeline)
         package = import_module("spacy.util").get_package_version(pipeline) or ""
-        return _Plug(tagger, "spacy", version=version("spacy"), pipeline=pipeline, pipeline_version=package)
+        return tagger, {
+            "tagger": "spacy",
+            "version": version("spacy"),
+            "pipeline": pipeline,
+            "pipeline_version": package,
+        }
     if kind == "nltk":
-        return _Plug(NltkTagger(), "nltk", version=version("nltk"))
+        return NltkTagger(), {"tagger": "nltk", "version": version("nltk")}
     raise InputError(f"There is no tagger '{name}'; choose model, spacy, spacy:NAME or nltk.")

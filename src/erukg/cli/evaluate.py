@@ -66,6 +66,13 @@ def keyphrases(
         Path, typer.Option(help="Where predictions are kept, so that the same command goes on after a stop.")
     ] = Path("runs/keyphrases"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")] = False,
+    semantic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Also match by meaning, with a sentence-transformers folder or a file of word vectors.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")
     ] = None,
@@ -79,6 +86,7 @@ def keyphrases(
     from erukg.evaluation.keyphrases import compare as compare_results
     from erukg.evaluation.keyphrases import evaluate
     from erukg.evaluation.report import print_report, to_json, write_json
+    from erukg.evaluation.semantic import PhraseVectors
     from erukg.evaluation.systems import Options, make_system, parse_setting
 
     options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
@@ -86,15 +94,17 @@ def keyphrases(
     names = list(dict.fromkeys([*(system or []), *(compare or ())])) or ["erukg-generate"]
     systems = [make_system(name, options) for name in names]
     datasets = [dataset.first(limit) for dataset in load_sets(folders)]
+    vectors = None if semantic is None else PhraseVectors.load(semantic)
     with _progress() as progress:
-        results = evaluate(systems, datasets, store, progress, fresh=fresh)
+        results = evaluate(systems, datasets, store, progress, fresh=fresh, semantic=vectors)
     comparisons = []
     if compare is not None:
         by_name = dict(zip(names, results, strict=True))
         comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed)
     print_report(_console(), datasets, results, comparisons)
     if output is not None:
-        write_json(to_json(datasets, results, comparisons), output)
+        described = None if vectors is None else vectors.describe()
+        write_json(to_json(datasets, results, comparisons, described), output)
 
 
 @app.command()

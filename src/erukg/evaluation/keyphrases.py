@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from erukg.evaluation.datasets import Dataset
 from erukg.evaluation.ground_truth import PROTOCOLS, Protocol
 from erukg.evaluation.metrics import Prediction, Scores, score
 from erukg.evaluation.records import Record
+from erukg.evaluation.semantic import PhraseVectors, SemanticScores, semantic_score
 from erukg.evaluation.store import PredictionStore
 from erukg.evaluation.systems import NotAvailableError, System
 
@@ -35,6 +36,8 @@ class SystemResult:
     """By set the key of the stored predictions."""
     not_run: str | None = None
     """Why there are no scores, where the system could not be run."""
+    semantic: Mapping[Protocol, Sequence[SemanticScores]] = field(default_factory=dict)
+    """As `scores`, by semantic matching; empty where none was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,9 @@ def evaluate(
     progress: Progress | None = None,
     *,
     fresh: bool = False,
+    semantic: PhraseVectors | None = None,
 ) -> list[SystemResult]:
-    """Run every system over every set and score it under both protocols.
+    """Run every system over every set and score it under both protocols, with `semantic` vectors by meaning too.
 
     With a `store` folder an interrupted run, or one over more documents, goes on where the last one stopped.
     """
@@ -110,15 +114,18 @@ def evaluate(
             results.append(SystemResult(system.name, {}, {}, {}, not_run=str(error)))
             continue
         scores: dict[Protocol, list[Scores]] = {protocol: [] for protocol in PROTOCOLS}
+        nearness: dict[Protocol, list[SemanticScores]] = {} if semantic is None else {p: [] for p in PROTOCOLS}
         keys: dict[str, str] = {}
         for dataset in datasets:
             stored = None if store is None else PredictionStore(store, system.name, description, dataset)
             predictions = predict(system, dataset, stored, progress, fresh=fresh)
             for protocol in PROTOCOLS:
                 scores[protocol].append(score(predictions, dataset, protocol))
+                if semantic is not None:
+                    nearness[protocol].append(semantic_score(predictions, dataset, semantic, protocol))
             if stored is not None:
                 keys[dataset.name] = stored.key
-        results.append(SystemResult(system.name, description, scores, keys))
+        results.append(SystemResult(system.name, description, scores, keys, semantic=nearness))
     return results
 
 

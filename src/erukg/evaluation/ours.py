@@ -17,6 +17,7 @@ from erukg.settings import Settings
 
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
+    from erukg.taggers import Tagger
 
 __all__ = ["Ours", "extracting", "generating"]
 
@@ -37,13 +38,27 @@ class Ours:
 
     @cached_property
     def generator(self) -> KeyphraseGenerator:
-        return _load(self._options.model, False if self._extract else self._options.collection)
+        loaded = _load(self._options.model, False if self._extract else self._options.collection)
+        if self._tagger is None:
+            return loaded
+        from erukg.generator import KeyphraseGenerator
+
+        return KeyphraseGenerator(loaded.encoder, loaded.background, tagger=self._tagger[0])
+
+    @cached_property
+    def _tagger(self) -> tuple[Tagger, dict[str, str]] | None:
+        if self._options.tagger is None:
+            return None
+        from erukg.baselines.tagged import named_tagger
+
+        return named_tagger(self._options.tagger)
 
     def describe(self) -> Mapping[str, Any]:
         return {
             "settings": self.settings.to_dict(),
             "model": describe_model(self.generator),
             "collection": describe_collection(self.generator) if self.settings.uses_neighbours else None,
+            **({} if self._tagger is None else {"tagger": self._tagger[1]}),
             "top_k": DEPTH,
             "code": code_hash(),
         }

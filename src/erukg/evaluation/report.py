@@ -17,11 +17,12 @@ from rich.table import Table
 
 from erukg._version import __version__
 from erukg.evaluation.datasets import Dataset
-from erukg.evaluation.ground_truth import PROTOCOLS, absent_share, ground_truth
+from erukg.evaluation.ground_truth import PROTOCOLS, Protocol, absent_share, ground_truth
 from erukg.evaluation.keyphrases import Comparison, SystemResult
-from erukg.evaluation.metrics import METRICS, average
+from erukg.evaluation.metrics import average
+from erukg.evaluation.semantic import SEMANTIC_KINDS, SEMANTIC_METRICS, semantic_average
 
-__all__ = ["package_versions", "print_report", "to_json", "write_json"]
+__all__ = ["package_versions", "print_report", "set_json", "system_json", "to_json", "write_json"]
 
 _PACKAGES = ("numpy", "onnxruntime", "tokenizers", "nltk")
 # The figures a kind is judged by come first.
@@ -57,6 +58,9 @@ def print_report(
                     table.add_row("", "average", "", *(_percent(mean[c]) for c in columns), style="bold")
                 table.add_section()
             console.print(table)
+    if any(result.semantic for result in results):
+        for protocol in PROTOCOLS:
+            console.print(_semantic_table(results, protocol))
     if comparisons:
         console.print(_comparison_table(comparisons))
 
@@ -67,6 +71,25 @@ def _sets_table(datasets: Sequence[Dataset]) -> Table:
         total = sum(g.n_present + g.n_absent for g in ground_truth(dataset, "stemmed"))
         shares = (_percent(absent_share(dataset, p)) + " %" for p in PROTOCOLS)
         table.add_row(dataset.name, f"{len(dataset)}", f"{total}", *shares)
+    return table
+
+
+def _semantic_table(results: Sequence[SystemResult], protocol: Protocol) -> Table:
+    title = f"semantic matching, protocol '{protocol}' (%)"
+    table = _table(title, "system", "set", "phrases", "documents", *SEMANTIC_METRICS)
+    for result in (r for r in results if r.semantic):
+        scores = result.semantic[protocol]
+        name = result.name
+        for kind in SEMANTIC_KINDS:
+            for s in scores:
+                part = s.kinds[kind]
+                cells = (_percent(part[metric]) for metric in SEMANTIC_METRICS)
+                table.add_row(name, s.dataset, kind, f"{part.documents}", *cells)
+                name = ""
+            if len(scores) > 1:
+                mean = semantic_average(scores, kind)
+                table.add_row("", "average", kind, "", *(_percent(mean[m]) for m in SEMANTIC_METRICS), style="bold")
+        table.add_section()
     return table
 
 
@@ -106,15 +129,20 @@ def to_json(
     datasets: Sequence[Dataset],
     results: Sequence[SystemResult],
     comparisons: Sequence[Comparison] = (),
+    semantic: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Everything in the tables, as fractions, with what it was made from: settings, versions, hashes."""
+    """Everything in the tables, as fractions, with what it was made from: settings, versions, hashes.
+
+    `semantic` describes the vectors of semantic matching, where there was any.
+    """
     return {
         "format": "erukg-evaluation",
         "version": 1,
         "task": "keyphrases",
         "versions": package_versions(_PACKAGES),
-        "sets": [_set_json(dataset) for dataset in datasets],
-        "systems": [_system_json(result) for result in results],
+        **({} if semantic is None else {"semantic": dict(semantic)}),
+        "sets": [set_json(dataset) for dataset in datasets],
+        "systems": [system_json(result) for result in results],
         "comparisons": [{**dataclasses.asdict(c), "result": dataclasses.asdict(c.result)} for c in comparisons],
     }
 
@@ -130,7 +158,8 @@ def package_versions(packages: Sequence[str]) -> dict[str, str | None]:
     return out
 
 
-def _set_json(dataset: Dataset) -> dict[str, Any]:
+def set_json(dataset: Dataset) -> dict[str, Any]:
+    """A set's name, hash and sizes."""
     gold = {}
     for protocol in PROTOCOLS:
         truth = ground_truth(dataset, protocol)
@@ -141,8 +170,9 @@ def _set_json(dataset: Dataset) -> dict[str, Any]:
     return {"name": dataset.name, "sha256": dataset.sha256, "documents": len(dataset), "gold": gold}
 
 
-def _system_json(result: SystemResult) -> dict[str, Any]:
-    return {
+def system_json(result: SystemResult) -> dict[str, Any]:
+    """One system's figures and what they were made from."""
+    out: dict[str, Any] = {
         "name": result.name,
         "not_run": result.not_run,
         "description": result.description,
@@ -160,10 +190,24 @@ def _system_json(result: SystemResult) -> dict[str, Any]:
             for protocol, scores in result.scores.items()
         },
     }
+    if result.semantic:
+        out["semantic"] = {
+            protocol: {
+                "sets": {
+                    s.dataset: {
+                        kind: {"documents": part.documents, **_plain(part.means())} for kind, part in s.kinds.items()
+                    }
+                    for s in scores
+                },
+                "average": {kind: _plain(semantic_average(scores, kind)) for kind in SEMANTIC_KINDS},
+            }
+            for protocol, scores in result.semantic.items()
+        }
+    return out
 
 
 def _plain(values: Mapping[str, float]) -> dict[str, float | None]:
-    return {metric: None if math.isnan(values[metric]) else values[metric] for metric in METRICS}
+    return {metric: None if math.isnan(value) else value for metric, value in values.items()}
 
 
 def write_json(report: Mapping[str, Any], path: Path) -> None:

@@ -40,7 +40,8 @@ class System(Protocol):
 class Options:
     """What a system is made with. A baseline takes what concerns it and ignores the rest.
 
-    `settings` are those of this package's own systems; `arguments` is what followed the system's own name.
+    `settings` are those of this package's own systems; `arguments` is what followed the system's own name. `tagger`
+    ("spacy", "spacy:NAME", "nltk") takes the place of the tag head in this package's own systems.
     """
 
     model: str | None = None
@@ -49,6 +50,7 @@ class Options:
     threads: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
+    tagger: str | None = None
 
 
 # name -> "module:callable"; the callable takes (name, Options) and returns a System. Imported when asked for.
@@ -69,8 +71,8 @@ SYSTEMS: dict[str, str] = {
 def make_system(spec: str, options: Options | None = None) -> System:
     """The system called `spec`; what follows the colon changes `options` for this one.
 
-    `erukg-generate:paper`, `erukg-generate:alpha=1,beta=0.6` and `erukg-extract:model=folder` are variants
-    that can be compared in one run; a variant's name is the whole of `spec`. A baseline that needs weights
+    `erukg-generate:paper`, `erukg-generate:alpha=1,beta=0.6`, `erukg-extract:model=folder` and
+    `erukg-extract:tagger=spacy:en_core_web_sm` are variants that can be compared in one run; a variant's name is the whole of `spec`. A baseline that needs weights
     has their path there: `embedrank:folder`.
     """
     name, _, rest = spec.partition(":")
@@ -87,7 +89,7 @@ def make_system(spec: str, options: Options | None = None) -> System:
 
 def changed(options: Options, spec: str) -> Options:
     """The options with those of `arguments` that one of this package's own systems takes put in."""
-    model, collection, paper = options.model, options.collection, options.paper
+    model, collection, paper, tagger = options.model, options.collection, options.paper, options.tagger
     settings = dict(options.settings)
     for change in options.arguments:
         name, equals, value = change.partition("=")
@@ -99,9 +101,11 @@ def changed(options: Options, spec: str) -> Options:
             model = value
         elif name == "collection":
             collection = value
+        elif name == "tagger":
+            tagger = None if value == "model" else value
         else:
             settings.update([parse_setting(change)])
-    return Options(model, collection, paper, options.threads, settings)
+    return Options(model, collection, paper, options.threads, settings, tagger=tagger)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -1,0 +1,88 @@
+"""Other systems, and the paper's own pipeline, timed beside this package."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from erukg.benchmark.plan import Plan
+from erukg.benchmark.timing import System
+from erukg.errors import CollectionError, ErukgError, InputError
+from erukg.evaluation.records import Record
+from erukg.evaluation.systems import SYSTEMS, Options, make_system
+
+__all__ = ["Lineup", "line_up", "split_names"]
+
+_PAPER = "paper"
+
+
+@dataclass(frozen=True)
+class Lineup:
+    """The competitors that can be run, and why the others cannot."""
+
+    systems: Mapping[str, System]
+    not_run: Mapping[str, str]
+
+
+def split_names(names: str | None) -> tuple[str, ...]:
+    """The competitors named with commas between them; one that does not exist is refused."""
+    out = tuple(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
+    known = [_PAPER, *(name for name in SYSTEMS if not name.startswith("erukg"))]
+    for spec in out:
+        name = spec.partition(":")[0]
+        if name not in known:
+            near = difflib.get_close_matches(name.lower(), known, 1, 0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(known)}."
+            raise InputError(f"There is no competitor '{name}'; {hint}")
+    return out
+
+
+def line_up(plan: Plan, text: str, collection: Path | None, step: Callable[[int, int], None] | None = None) -> Lineup:
+    """Load every competitor of the plan and let it work on `text` once."""
+    systems: dict[str, System] = {}
+    not_run: dict[str, str] = {}
+    for spec in plan.against:
+        try:
+            loaded = _paper(plan, collection, not_run, step) if spec == _PAPER else {spec: _baseline(spec, plan)}
+            for system in loaded.values():
+                system(text)
+        except (ErukgError, OSError) as error:
+            not_run[spec] = f"not run: {error}"
+        else:
+            systems.update(loaded)
+    return Lineup(systems, not_run)
+
+
+def _baseline(spec: str, plan: Plan) -> System:
+    system = make_system(spec, Options(model=plan.model))
+    system.describe()
+
+    def extract(text: str) -> Sequence[object]:
+        return list(system.predict([Record("0", text, ())]))
+
+    return extract
+
+
+def _paper(
+    plan: Plan, folder: Path | None, not_run: dict[str, str], step: Callable[[int, int], None] | None
+) -> dict[str, System]:
+    if plan.weights is None:
+        raise InputError("give --weights FOLDER, the same weights for torch (the layout of a SparseEncoder).")
+    from erukg.benchmark.paper_collection import PlainCollection
+    from erukg.benchmark.paper_pipeline import PaperPipeline, load_tagger
+
+    collection: PlainCollection | None = None
+    try:
+        collection = PlainCollection(folder, step) if folder is not None else None
+    except (CollectionError, ImportError) as error:
+        not_run["paper, generation"] = f"not run: {error}"
+    pipeline = PaperPipeline(plan.weights, load_tagger(plan.tagger), collection)
+    systems: dict[str, System] = {"paper, extract": lambda text: pipeline.generate(text, plan.top_k, 0)}
+    if collection is None:
+        not_run.setdefault("paper, generation", "not run: no collection")
+    else:
+        most = max(plan.neighbours)
+        systems[f"paper, generate N={most}"] = lambda text: pipeline.generate(text, plan.top_k, most)
+    return systems

@@ -1,0 +1,64 @@
+"""Run as a module: streams built-in documents and prints how much memory that took, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["main", "peak_mb"]
+
+_STATUS = Path("/proc/self/status")
+
+
+def peak_mb() -> float:
+    """The most megabytes (10^6 bytes) of memory that this process has held at once.
+
+    Linux says it of the program itself; `getrusage` there also counts what the starting process held before.
+    """
+    if _STATUS.is_file():
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def main(task: str) -> None:
+    from erukg.benchmark.texts import document
+    from erukg.generator import KeyphraseGenerator
+
+    given = json.loads(task)
+    count, words, collection = given["documents"], given["words"], given["collection"]
+    generator = KeyphraseGenerator.from_pretrained(given["model"], collection if collection is not None else False)
+    loaded = peak_mb()
+
+    def texts() -> Iterator[str]:
+        for number in range(count):
+            yield document(words, number)
+
+    stream = generator.generate_batch(texts())
+    quarter = max(1, count // 4)
+    early = loaded
+    for i, _ in enumerate(stream, 1):
+        if i == quarter:
+            early = peak_mb()
+    print(
+        json.dumps(
+            {
+                "documents": count,
+                "words": words,
+                "loaded_mb": loaded,
+                "quarter_mb": early,
+                "peak_mb": peak_mb(),
+                "growth_after_quarter": peak_mb() / early - 1,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

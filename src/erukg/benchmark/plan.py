@@ -1,0 +1,68 @@
+"""What a run measures, and on how much."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from erukg.errors import InputError
+
+__all__ = ["PARTS", "Plan"]
+
+#: Everything a run can measure, in its order.
+PARTS = ("throughput", "stages", "cold", "memory", "length", "against")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The settings of a run; `Plan.quick()` takes under a minute with the bundled model, `Plan.full()` minutes.
+
+    documents   how many built-in documents of `words` words are measured where no others are given
+    rounds      how often streams are timed, in turn
+    cold_runs   how many processes are started after the first ever one
+    streamed    documents of the stream whose memory is measured
+    lengths     documents of so many words show how time grows
+    against     competitors: paper, or a system of `erukg evaluate` such as yake or keybert:FOLDER
+    cores       cores that competitors, and this package beside them, may use
+    weights     folder with the same weights for torch, for the competitor `paper`
+    tagger      tagger of the competitor `paper`: spacy, spacy:NAME or nltk
+    """
+
+    mode: str
+    documents: int
+    words: int = 200
+    rounds: int
+    cold_runs: int
+    streamed: int
+    lengths: tuple[int, ...]
+    neighbours: tuple[int, ...] = (10, 50, 100)
+    top_k: int = 10
+    parts: tuple[str, ...] = PARTS
+    model: str | None = None
+    collection: str | None = None
+    no_collection: bool = False
+    against: tuple[str, ...] = ()
+    cores: int = 1
+    weights: Path | None = None
+    tagger: str = "spacy"
+
+    @classmethod
+    def quick(cls) -> Plan:
+        return cls(mode="quick", documents=40, rounds=2, cold_runs=2, streamed=200, lengths=(100, 1_000, 5_000))
+
+    @classmethod
+    def full(cls) -> Plan:
+        lengths = (100, 300, 1_000, 3_000, 10_000, 50_000)
+        return cls(mode="full", documents=300, rounds=4, cold_runs=5, streamed=5_000, lengths=lengths)
+
+    def with_parts(self, names: Sequence[str]) -> Plan:
+        """The same plan for some parts only; a name that is none is refused."""
+        for name in names:
+            if name not in PARTS:
+                near = difflib.get_close_matches(name, PARTS, 1, 0.4)
+                hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(PARTS)}."
+                raise InputError(f"The benchmark has no part '{name}'; {hint}")
+        return dataclasses.replace(self, parts=tuple(part for part in PARTS if part in names))

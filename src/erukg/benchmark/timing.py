@@ -1,0 +1,59 @@
+"""Taking times so that they can be compared: systems in turn on every document, and ratios of the totals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+__all__ = ["Progress", "System", "interleave", "ratios", "summary"]
+
+System: TypeAlias = Callable[[str], object]
+"""Does its work on one text; what it returns is not looked at."""
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being measured, how much of it is done, and how much there is."""
+
+
+def interleave(
+    systems: Mapping[str, System], texts: Sequence[str], step: Callable[[int, int], None] | None = None
+) -> dict[str, list[float]]:
+    """Seconds each system takes for each text: one text after the other, every system on it before the next.
+
+    Whatever else the machine does meets all systems alike. Which one goes first changes from text to text. Each has
+    seen one text before, untimed, so that loading and compiling are over.
+    """
+    names = list(systems)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for name in names:
+        systems[name](texts[0])
+    for i, text in enumerate(texts):
+        turn = i % len(names) if names else 0
+        for name in names[turn:] + names[:turn]:
+            start = time.perf_counter()
+            systems[name](text)
+            seconds[name].append(time.perf_counter() - start)
+        if step is not None:
+            step(i + 1, len(texts))
+    return seconds
+
+
+def summary(seconds: Sequence[float]) -> dict[str, Any]:
+    """Documents a second and the milliseconds that 50, 95 and 99 % of the documents stay under."""
+    total = float(sum(seconds))
+    p50, p95, p99 = (float(value) * 1e3 for value in np.percentile(seconds, (50, 95, 99)))
+    return {
+        "documents": len(seconds),
+        "seconds": total,
+        "documents_per_second": len(seconds) / total,
+        "p50_ms": p50,
+        "p95_ms": p95,
+        "p99_ms": p99,
+    }
+
+
+def ratios(seconds: Mapping[str, Sequence[float]], reference: str) -> dict[str, float]:
+    """How many times as long as the reference each system took over all documents; above 1 is slower than it."""
+    base = sum(seconds[reference])
+    return {name: sum(values) / base for name, values in seconds.items()}
