@@ -391,3 +391,10 @@ def test_a_million_characters() -> None:
     assert time.process_time() - started < 10
     assert len(document) == 13 * 15_000
     assert Document.parse("a" * 1_000_000).usable.tolist() == [False]
+
+
+def test_latex_instructions_are_not_words() -> None:
+    text = "\\pdfoutput=1\n\\documentclass[11pt]{article}\nThe \\LaTeX{} system sets \\mymacro{deep nets} and \\alpha waves"
+    words = Document.parse(text).words
+    assert {"pdfoutput", "documentclass", "mymacro", "article"}.isdisjoint(words)
+    assert {"LaTeX", "deep", "nets", "alpha"} <= set(words)

@@ -237,7 +237,10 @@ def _command(match: re.Match[str]) -> str:
         return BREAK if name == "\\" else ESCAPES.get(name, " ")
     if name in STYLES:
         return " "
-    return BREAK if name in DIVIDERS else f" {name}"
+    if name in DIVIDERS:
+        return BREAK
+    # With an argument or a value it is an instruction; alone it may stand for a word, as \LaTeX and \alpha do.
+    return " " if match.string[match.end() : match.end() + 1] in ("{", "[", "=") else f" {name}"
 
 
 def _brace(match: re.Match[str]) -> str:
