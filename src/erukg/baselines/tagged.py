@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.baselines.folders import digest
 from erukg.document import Document
 from erukg.errors import InputError, MissingExtraError, ModelError
 from erukg.phrases import ADJECTIVE, NOUN, OTHER, Candidates, noun_phrases
@@ -193,12 +195,13 @@ def named_tagger(name: str) -> tuple[Tagger, dict[str, str]]:
     if kind == "spacy":
         pipeline = pipeline or SPACY_MODEL
         tagger = SpacyTagger(pipeline)
-        package = import_module("spacy.util").get_package_version(pipeline) or ""
+        folder = Path(pipeline)
+        package = digest(folder) if folder.is_dir() else import_module("spacy.util").get_package_version(pipeline)
         return tagger, {
             "tagger": "spacy",
             "version": version("spacy"),
             "pipeline": pipeline,
-            "pipeline_version": package,
+            "pipeline_version": package or "",
         }
     if kind == "nltk":
         return NltkTagger(), {"tagger": "nltk", "version": version("nltk")}

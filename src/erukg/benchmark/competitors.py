@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from erukg.benchmark.plan import Plan
 from erukg.benchmark.timing import System
 from erukg.errors import CollectionError, ErukgError, InputError
-from erukg.evaluation.records import Record
 from erukg.evaluation.systems import SYSTEMS, Options, make_system
 
 __all__ = ["Lineup", "line_up", "split_names"]
 
 _PAPER = "paper"
+_TAGGED = ("textrank", "multipartiterank", "positionrank", "tfidf", "embedrank", "promptrank")
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,18 @@ def line_up(plan: Plan, text: str, collection: Path | None, step: Callable[[int,
 
 
 def _baseline(spec: str, plan: Plan) -> System:
+    from erukg.baselines.system import BaselineSystem
+
+    name, _, rest = spec.partition(":")
+    # By itself a baseline takes its tags from this package's model, whose time is not its own.
+    if name in _TAGGED and "tagger=" not in rest:
+        spec = f"{name}:{','.join(filter(None, (rest, f'tagger={plan.tagger}')))}"
     system = make_system(spec, Options(model=plan.model))
-    system.describe()
-
-    def extract(text: str) -> Sequence[object]:
-        return list(system.predict([Record("0", text, ())]))
-
-    return extract
+    if not isinstance(system, BaselineSystem):
+        system.describe()  # which says what it lacks
+        raise InputError(f"the system '{spec}' is no baseline.")
+    baseline = system.baseline
+    return lambda text: baseline.extract(text, plan.top_k)
 
 
 def _paper(

@@ -76,7 +76,9 @@ class PaperPipeline:
         """C_x: the noun phrases in lower case, and the words before the first occurrence of each."""
         words = _WORD.findall(text)
         tags = self._tagger.tag(words)
-        classes = "".join(_LETTERS[penn_class(tag)] if w[0].isalnum() else "O" for w, tag in zip(words, tags, strict=True))
+        classes = "".join(
+            _LETTERS[penn_class(tag)] if w[0].isalnum() else "O" for w, tag in zip(words, tags, strict=True)
+        )
         found: dict[str, int] = {}
         for match in _GRAMMAR.finditer(classes):
             start = max(match.start(), match.end() - self._settings.max_words)

@@ -28,7 +28,7 @@ class Plan:
     against     competitors: paper, or a system of `erukg evaluate` such as yake or keybert:FOLDER
     cores       cores that competitors, and this package beside them, may use
     weights     folder with the same weights for torch, for the competitor `paper`
-    tagger      tagger of the competitor `paper`: spacy, spacy:NAME or nltk
+    tagger      tagger of the competitors that need one: spacy, spacy:NAME or nltk
     """
 
     mode: str

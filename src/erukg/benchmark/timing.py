@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Progress", "System", "interleave", "ratios", "summary"]
+__all__ = ["Progress", "System", "interleave", "ratios", "steps", "summary"]
 
 System: TypeAlias = Callable[[str], object]
 """Does its work on one text; what it returns is not looked at."""
@@ -57,3 +57,8 @@ def ratios(seconds: Mapping[str, Sequence[float]], reference: str) -> dict[str, 
     """How many times as long as the reference each system took over all documents; above 1 is slower than it."""
     base = sum(seconds[reference])
     return {name: sum(values) / base for name, values in seconds.items()}
+
+
+def steps(progress: Progress, what: str) -> Callable[[int, int], None]:
+    """Progress of one thing that is measured."""
+    return lambda done, total: progress(what, done, total)

@@ -27,6 +27,7 @@ _COMMANDS = (
     ),
     Later("train", "erukg.cli.train", "Train a model and export it.", group=True),
     Later("evaluate", "erukg.cli.evaluate", "Measure quality and speed on test sets.", group=True),
+    Later("benchmark", "erukg.cli.benchmark", "Measure speed and memory, against others too.", group=True),
 )
 
 app = typer.Typer(

@@ -205,6 +205,96 @@ def retrieval(
         write_json(to_json(sets, results, comparisons), output)
 
 
+@app.command()
+def ablations(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="SETS...", help="Test sets: JSON Lines files, or folders of them."),
+    ],
+    study: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="alpha-beta, neighbours, pruning, position, tags, precision, references, collection or all; may be "
+            "repeated. [default: all]",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FOLDER", help="A model trained without a type of reference; may be repeated."),
+    ] = None,
+    collections: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FOLDER",
+            help="A collection of another size; 'unpruned=FOLDER': one whose glossary was not pruned; with the name of "
+            "one of --models: the one made with it. May be repeated.",
+        ),
+    ] = None,
+    tagger: Annotated[
+        str | None, typer.Option(metavar="spacy:NAME", help="The tagger that the tag head is compared with.")
+    ] = None,
+    fp32: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="The model with 32-bit weights, to compare with 8-bit ones.")
+    ] = None,
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every variant; may be repeated."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
+    ] = None,
+    store: Annotated[
+        Path, typer.Option(help="Where predictions are kept, so that the same command goes on after a stop.")
+    ] = Path("runs/keyphrases"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")
+    ] = None,
+) -> None:
+    """What each part of the method is worth: F1 and recall at 5 and 10 with one thing changed at a time.
+
+    A variant that lacks something (a collection, a folder, a tagger) is shown as not run, and why. Stopped with
+    Ctrl-C, the same command continues.
+    """
+    from erukg.evaluation import load_sets
+    from erukg.evaluation.ablation_report import print_ablations, to_json
+    from erukg.evaluation.ablations import Given, make_studies, named, run_studies
+    from erukg.evaluation.report import write_json
+    from erukg.evaluation.systems import Options, parse_setting
+
+    options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
+    given = Given(options, named(models or (), "--models"), named(collections or (), "--collections"), tagger, fp32)
+    datasets = [dataset.first(limit) for dataset in load_sets(folders)]
+    studies = make_studies(study or ["all"], given)
+    with _progress() as progress:
+        results = run_studies(studies, datasets, store, progress, fresh=fresh)
+    print_ablations(_console(), datasets, results)
+    if output is not None:
+        write_json(to_json(datasets, results), output)
+
+
+@app.command()
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUNS...", help="JSON files that the other commands, or the benchmark, wrote with -o."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder for README.md and the plots (SVG).")
+    ] = Path("docs/results"),
+) -> None:
+    """Tables and plots of stored runs as a folder to publish; only what the runs hold, the same every time."""
+    from erukg.evaluation.results import write_results
+
+    for path in write_results(runs, output):
+        typer.echo(path)
+
+
 def _console() -> Console:
     from rich.console import Console
 

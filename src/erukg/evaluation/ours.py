@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Ours", "extracting", "generating"]
 
 # Parts of the package on which no prediction depends.
-_BESIDE = ("evaluation", "cli", "training", "baselines", "serving", "readers", "assets")
+_BESIDE = ("evaluation", "cli", "training", "baselines", "benchmark", "serving", "readers", "assets")
 
 
 class Ours:

@@ -22,9 +22,18 @@ from erukg.evaluation.keyphrases import Comparison, SystemResult
 from erukg.evaluation.metrics import average
 from erukg.evaluation.semantic import SEMANTIC_KINDS, SEMANTIC_METRICS, semantic_average
 
-__all__ = ["package_versions", "print_report", "set_json", "system_json", "to_json", "write_json"]
+__all__ = [
+    "PACKAGES",
+    "package_versions",
+    "percent",
+    "print_report",
+    "set_json",
+    "system_json",
+    "to_json",
+    "write_json",
+]
 
-_PACKAGES = ("numpy", "onnxruntime", "tokenizers", "nltk")
+PACKAGES = ("numpy", "onnxruntime", "tokenizers", "nltk")
 # The figures a kind is judged by come first.
 _COLUMNS = {
     "present": ("F@5", "F@10", "P@5", "R@5", "P@10", "R@10"),
@@ -52,10 +61,10 @@ def print_report(
                 for number, s in enumerate(scores):
                     part = s.kind(kind)
                     name = result.name if number == 0 else ""
-                    table.add_row(name, s.dataset, f"{part.documents}", *(_percent(part[c]) for c in columns))
+                    table.add_row(name, s.dataset, f"{part.documents}", *(percent(part[c]) for c in columns))
                 mean = average(scores, kind)
                 if len(scores) > 1:
-                    table.add_row("", "average", "", *(_percent(mean[c]) for c in columns), style="bold")
+                    table.add_row("", "average", "", *(percent(mean[c]) for c in columns), style="bold")
                 table.add_section()
             console.print(table)
     if any(result.semantic for result in results):
@@ -69,7 +78,7 @@ def _sets_table(datasets: Sequence[Dataset]) -> Table:
     table = _table("test sets", "set", "documents", "gold", *(f"absent, {p}" for p in PROTOCOLS))
     for dataset in datasets:
         total = sum(g.n_present + g.n_absent for g in ground_truth(dataset, "stemmed"))
-        shares = (_percent(absent_share(dataset, p)) + " %" for p in PROTOCOLS)
+        shares = (percent(absent_share(dataset, p)) + " %" for p in PROTOCOLS)
         table.add_row(dataset.name, f"{len(dataset)}", f"{total}", *shares)
     return table
 
@@ -83,12 +92,12 @@ def _semantic_table(results: Sequence[SystemResult], protocol: Protocol) -> Tabl
         for kind in SEMANTIC_KINDS:
             for s in scores:
                 part = s.kinds[kind]
-                cells = (_percent(part[metric]) for metric in SEMANTIC_METRICS)
+                cells = (percent(part[metric]) for metric in SEMANTIC_METRICS)
                 table.add_row(name, s.dataset, kind, f"{part.documents}", *cells)
                 name = ""
             if len(scores) > 1:
                 mean = semantic_average(scores, kind)
-                table.add_row("", "average", kind, "", *(_percent(mean[m]) for m in SEMANTIC_METRICS), style="bold")
+                table.add_row("", "average", kind, "", *(percent(mean[m]) for m in SEMANTIC_METRICS), style="bold")
         table.add_section()
     return table
 
@@ -121,7 +130,8 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
+    """A fraction in percent with one decimal; a dash where there is none."""
     return "–" if math.isnan(value) else f"{100 * value:.1f}"
 
 
@@ -139,7 +149,7 @@ def to_json(
         "format": "erukg-evaluation",
         "version": 1,
         "task": "keyphrases",
-        "versions": package_versions(_PACKAGES),
+        "versions": package_versions(PACKAGES),
         **({} if semantic is None else {"semantic": dict(semantic)}),
         "sets": [set_json(dataset) for dataset in datasets],
         "systems": [system_json(result) for result in results],

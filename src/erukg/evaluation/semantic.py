@@ -49,7 +49,8 @@ class PhraseVectors:
         """Of a sentence-transformers folder, or of a file of word vectors; tried at once, not after a long run."""
         if not Path(path).exists():
             raise InputError(
-                f"There is no '{path}'; semantic matching needs a sentence-transformers folder or a file of word vectors."
+                f"There is no '{path}'; semantic matching needs a sentence-transformers folder or a file of word "
+                "vectors."
             )
         out = cls(embedder(path))
         out.of(["keyphrase"])
@@ -96,9 +97,7 @@ def semantic_score(
         )
     documents = [
         _Document.of(prediction, record, gold)
-        for prediction, record, gold in zip(
-            predictions, dataset.records, ground_truth(dataset, protocol), strict=True
-        )
+        for prediction, record, gold in zip(predictions, dataset.records, ground_truth(dataset, protocol), strict=True)
     ]
     needed = [phrase for document in documents for phrase in document.phrases()]
     if needed:

@@ -72,8 +72,8 @@ def make_system(spec: str, options: Options | None = None) -> System:
     """The system called `spec`; what follows the colon changes `options` for this one.
 
     `erukg-generate:paper`, `erukg-generate:alpha=1,beta=0.6`, `erukg-extract:model=folder` and
-    `erukg-extract:tagger=spacy:en_core_web_sm` are variants that can be compared in one run; a variant's name is the whole of `spec`. A baseline that needs weights
-    has their path there: `embedrank:folder`.
+    `erukg-extract:tagger=spacy:en_core_web_sm` are variants that can be compared in one run; a variant's name is
+    the whole of `spec`. A baseline that needs weights has their path there: `embedrank:folder`.
     """
     name, _, rest = spec.partition(":")
     name = name.strip()
