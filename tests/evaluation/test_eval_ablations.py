@@ -1,0 +1,201 @@
+"""Ablations with the tiny model and collection: variants, what is missing, tables and JSON."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eval_samples import write_sets
+from typer.testing import CliRunner
+
+from erukg import Settings
+from erukg.cli.evaluate import app
+from erukg.encoder import Encoder
+from erukg.errors import InputError, ModelError
+from erukg.evaluation.ablations import STUDIES, Given, make_studies, named
+from erukg.evaluation.systems import Options, make_system
+from tiny import write_corpus, write_model
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sets(tmp_path_factory.mktemp("ablations") / "sets")
+
+
+@pytest.fixture(scope="module")
+def small_collection(tiny_encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from erukg.collection.analyser import ModelAnalyser
+    from erukg.collection.build import build
+
+    folder = tmp_path_factory.mktemp("small")
+    build(folder / "D", [write_corpus(folder / "corpus.jsonl", 30)], ModelAnalyser(tiny_encoder))
+    return folder / "D"
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["ablations", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def by_label(report: dict[str, Any], study: str) -> dict[str, Any]:
+    (found,) = (s for s in report["studies"] if s["name"] == study)
+    return {variant["label"]: variant for variant in found["variants"]}
+
+
+def test_all_studies_run_resume_and_say_what_is_missing(
+    tmp_path: Path, sets: Path, tiny_model: Path, tiny_collection: Path, small_collection: Path
+) -> None:
+    other = write_model(tmp_path / "other", seed=9)
+    int8 = write_model(tmp_path / "int8", int8=True)
+    command = [sets, "--model", int8, "--collection", tiny_collection, "--fp32", tiny_model]
+    command += ["--models", f"without query={other}", "--models", f"gone={tmp_path / 'gone'}"]
+    command += ["--collections", f"small={small_collection}", "--collections", f"none={tmp_path / 'none'}"]
+    command += ["--store", tmp_path / "store"]
+    text = run(*command, "-o", tmp_path / "a.json")
+    stored = {file: file.stat().st_mtime_ns for file in (tmp_path / "store").rglob("*.jsonl")}
+    assert run(*command, "-o", tmp_path / "b.json") == text
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "store").rglob("*.jsonl")} == stored
+    report = json.loads((tmp_path / "a.json").read_text())
+    assert [study["name"] for study in report["studies"]] == list(STUDIES)
+    for name in STUDIES:
+        assert text.index(f"{name}: ") < text.index(f"{name}: {STUDIES[name]}, protocol 'stemmed'")
+
+    curve = by_label(report, "alpha-beta")
+    assert [v["value"] for v in curve.values()] == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert [v["description"]["settings"]["beta"] for v in curve.values()] == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert curve["1"]["description"]["collection"] is None
+    assert curve["0"]["scores"] != curve["1"]["scores"]
+    neighbours = by_label(report, "neighbours")
+    assert [v["description"]["settings"]["neighbours"] for v in neighbours.values()] == [10, 50, 100]
+    # The settings as they are stand in several studies and are one system.
+    assert neighbours["100"]["predictions"] == curve["0.8"]["predictions"]
+    pruning = by_label(report, "pruning")
+    assert pruning["glossary not pruned"]["not_run"] == "no such collection (--collections unpruned=FOLDER)"
+    assert pruning["all of the neighbours' phrases"]["description"]["settings"]["neighbour_candidates"] == 100_000
+    assert list(by_label(report, "position")) == ["0", "1", f"{Settings().position:g}"]
+    assert by_label(report, "tags")["spaCy"]["not_run"] == "no tagger (give --tagger spacy:NAME)"
+    precision = by_label(report, "precision")
+    assert [v["description"]["model"]["precision"] for v in precision.values()] == ["int8", "fp32"]
+    references = by_label(report, "references")
+    assert references["without query, extraction"]["not_run"] is None
+    assert "gone" in references["gone, extraction"]["not_run"]
+    assert references["generation"]["not_run"].startswith("no collection with the name of a model")
+    sizes = by_label(report, "collection")
+    assert [v["value"] for v in sizes.values()] == [0, 30, 120, None]
+    assert sizes["none"]["not_run"]
+    assert "none: not run: " in text
+    assert "average" in text
+
+
+def test_without_a_collection_the_rest_goes_on(tmp_path: Path, sets: Path, tiny_model: Path) -> None:
+    out = tmp_path / "o.json"
+    run(
+        sets,
+        "--model",
+        tiny_model,
+        "--tagger",
+        "spacy:no_such_model",
+        "--store",
+        tmp_path / "s",
+        "-o",
+        out,
+        "--limit",
+        2,
+    )
+    report = json.loads(out.read_text())
+    for name in ("alpha-beta", "neighbours", "pruning"):
+        assert by_label(report, name)["all"]["not_run"] == "no collection (give --collection FOLDER)"
+    assert "no model folders" in by_label(report, "references")["all"]["not_run"]
+    assert "no collection folders" in by_label(report, "collection")["all"]["not_run"]
+    head, spacy = by_label(report, "tags").values()
+    assert head["name"] == "erukg-extract"
+    assert "tagger" not in head["description"]
+    assert head["scores"]["paper"]["sets"]["inspec"]["present"]["documents"] == 2
+    assert "install it with" in spacy["not_run"]
+    assert by_label(report, "position")["0"]["not_run"] is None
+
+
+def test_a_model_with_its_own_collection_generates(tmp_path: Path, sets: Path, tiny_model: Path) -> None:
+    from erukg.collection.analyser import ModelAnalyser
+    from erukg.collection.build import build
+
+    other = write_model(tmp_path / "other", seed=9)
+    build(tmp_path / "D", [write_corpus(tmp_path / "c.jsonl", 12)], ModelAnalyser(Encoder.load(other)))
+    out = tmp_path / "o.json"
+    run(
+        *(sets, "--study", "references", "--study", "collection", "--model", tiny_model, "--store", tmp_path / "s"),
+        *("--models", f"no titles={other}", "--collections", f"no titles={tmp_path / 'D'}", "-o", out),
+    )
+    report = json.loads(out.read_text())
+    variants = by_label(report, "references")
+    assert list(variants) == ["all types, extraction", "no titles, extraction", "no titles, generation"]
+    assert variants["no titles, generation"]["description"]["collection"] is not None
+    assert "no collection folders" in by_label(report, "collection")["all"]["not_run"]
+
+
+def test_a_folder_of_other_weights_is_not_taken_for_the_same_in_32_bits(
+    tmp_path: Path, sets: Path, tiny_model: Path
+) -> None:
+    other = write_model(tmp_path / "other", seed=9)
+    for folder, message in (
+        (other, "the model folder has weights "),
+        (write_model(tmp_path / "int8", int8=True), "the model folder has precision int8 where fp32 is needed"),
+    ):
+        out = tmp_path / "o.json"
+        run(
+            *(sets, "--study", "precision", "--model", tiny_model, "--fp32", folder),
+            *("--store", tmp_path / "s", "-o", out),
+        )
+        reason = by_label(json.loads(out.read_text()), "precision")["fp32 folder"]["not_run"]
+        assert reason.startswith(message)
+
+
+def test_taggers_can_be_named_in_a_system(tiny_model: Path) -> None:
+    options = Options(model=str(tiny_model))
+    plain, named_head = (
+        make_system(spec, options).describe() for spec in ("erukg-extract", "erukg-extract:tagger=model")
+    )
+    assert plain == named_head
+    with pytest.raises(InputError, match="no tagger 'brill'"):
+        make_system("erukg-extract:tagger=brill", options).describe()
+
+
+def test_bad_names_are_refused(tiny_model: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no study 'alfa-beta'; did you mean 'alpha-beta'"):
+        make_studies(["alfa-beta"], Given())
+    with pytest.raises(InputError, match="no study 'qqq'; there are: alpha-beta"):
+        make_studies(["qqq"], Given())
+    with pytest.raises(InputError, match="'x' is not of the form NAME=FOLDER, which --models needs"):
+        named(["x"], "--models")
+    with pytest.raises(InputError, match="--models names 'x' twice"):
+        named(["x=a", " x = b"], "--models")
+    with pytest.raises(ModelError):
+        make_studies(["position"], Given(Options(model=str(tmp_path / "none"))))
+
+
+if importlib.util.find_spec("spacy"):
+
+    def test_tags_of_another_tagger_change_what_is_found(tmp_path: Path, sets: Path, tiny_model: Path) -> None:
+        import spacy
+        from spacy.training import Example
+
+        pipeline = spacy.blank("en")
+        pipeline.add_pipe("tagger")
+        # A tagger that was taught one tag only: no word is a noun.
+        doc = spacy.tokens.Doc(pipeline.vocab, words=["radar", "images"])
+        pipeline.initialize(lambda: [Example.from_dict(doc, {"tags": ["VB", "VB"]})])
+        pipeline.to_disk(tmp_path / "verbs")
+        out = tmp_path / "o.json"
+        run(
+            *(sets, "--study", "tags", "--model", tiny_model, "--tagger", f"spacy:{tmp_path / 'verbs'}"),
+            *("--store", tmp_path / "s", "-o", out),
+        )
+        head, verbs = by_label(json.loads(out.read_text()), "tags").values()
+        assert len(verbs["description"]["tagger"]["pipeline_version"]) == 64
+        assert head["scores"]["paper"]["average"]["present"]["F@5"] > 0
+        assert verbs["scores"]["paper"]["average"]["present"]["F@5"] == 0
