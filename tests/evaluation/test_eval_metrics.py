@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import string
-import time
 from functools import cache
 
 import numpy as np
@@ -15,7 +14,7 @@ from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from erukg.errors import InputError
 from erukg.evaluation import Dataset, Record, average, score
-from erukg.evaluation.ground_truth import absent_share, gold, ground_truth
+from erukg.evaluation.ground_truth import absent_share, gold
 from erukg.evaluation.metrics import METRICS, hits
 from erukg.evaluation.stemming import phrase_key, stemmed_key
 
@@ -275,16 +274,3 @@ def test_short_cut_of_the_tokeniser_changes_nothing() -> None:
     for _ in range(2000):
         phrase = " ".join(rng.choices(words, k=rng.randint(1, 4)))
         assert phrase_key(phrase) == other_key(phrase)
-
-
-def test_scoring_is_quick_enough_for_a_tuning_loop() -> None:
-    rng = random.Random(1)
-    phrases = [random_phrase(rng) for _ in range(5000)]
-    records = tuple(Record(f"{i}", *TEXT, tuple(rng.sample(phrases, 8))) for i in range(2271))
-    predictions = [(rng.sample(phrases, 50), rng.sample(phrases, 50)) for _ in records]
-    dataset = Dataset("many", records)
-    ground_truth(dataset, "paper")
-    start = time.perf_counter()
-    first = score(predictions, dataset)
-    assert time.perf_counter() - start < 5
-    assert all(first.present[m] == score(predictions, dataset).present[m] for m in METRICS)

