@@ -26,13 +26,17 @@ def can_pin() -> bool:
 def pinned(count: int) -> Iterator[None]:
     """All threads of this process, and those they start, on the first `count` of its cores.
 
-    The pools of BLAS (where threadpoolctl is installed) and of torch (where it is loaded) get as many threads:
-    two threads of one pool on one core would wait for each other.
+    On fewer cores than there are, the pools of BLAS (where threadpoolctl is installed) and of torch (where it is
+    loaded) get as many threads: two threads of one pool on one core would wait for each other. On all cores they are
+    left as they are, which is how a user meets them.
     """
+    if count >= cores():
+        yield
+        return
     with ExitStack() as stack:
         stack.enter_context(_blas(count))
         stack.enter_context(_torch(count))
-        if can_pin() and count < cores():
+        if can_pin():
             before = os.sched_getaffinity(0)
             stack.callback(_bind, before)
             _bind(set(sorted(before)[:count]))

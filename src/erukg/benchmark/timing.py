@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -17,25 +18,37 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def interleave(
-    systems: Mapping[str, System], texts: Sequence[str], step: Callable[[int, int], None] | None = None
+    systems: Mapping[str, System],
+    texts: Sequence[str],
+    step: Callable[[int, int], None] | None = None,
+    pause: float = 0.0,
 ) -> dict[str, list[float]]:
     """Seconds each system takes for each text: one text after the other, every system on it before the next.
 
     Whatever else the machine does meets all systems alike. Which one goes first changes from text to text. Each has
-    seen one text before, untimed, so that loading and compiling are over.
+    seen one text before, untimed, so that loading and compiling are over. `pause` is how many seconds to wait before
+    every one: idle threads of the pool that one system used go on asking for work for a while, at the next one's cost.
     """
     names = list(systems)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for name in names:
         systems[name](texts[0])
-    for i, text in enumerate(texts):
-        turn = i % len(names) if names else 0
-        for name in names[turn:] + names[:turn]:
-            start = time.perf_counter()
-            systems[name](text)
-            seconds[name].append(time.perf_counter() - start)
-        if step is not None:
-            step(i + 1, len(texts))
+    # What systems have loaded must not make Python's search for garbage dearer for the others.
+    gc.collect()
+    gc.freeze()
+    try:
+        for i, text in enumerate(texts):
+            turn = i % len(names) if names else 0
+            for name in names[turn:] + names[:turn]:
+                if pause:
+                    time.sleep(pause)
+                start = time.perf_counter()
+                systems[name](text)
+                seconds[name].append(time.perf_counter() - start)
+            if step is not None:
+                step(i + 1, len(texts))
+    finally:
+        gc.unfreeze()
     return seconds
 
 

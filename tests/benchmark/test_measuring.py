@@ -1,0 +1,147 @@
+"""The parts of the benchmark that compute rather than time."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+import time
+
+import pytest
+
+from erukg import KeyphraseGenerator
+from erukg.benchmark import Plan
+from erukg.benchmark.competitors import line_up, split_names
+from erukg.benchmark.cores import can_pin, pinned
+from erukg.benchmark.processes import cold_start, peak_memory
+from erukg.benchmark.running import faster, run_benchmark
+from erukg.benchmark.searching import growth
+from erukg.benchmark.stages import STAGES, time_stages
+from erukg.benchmark.texts import document, documents
+from erukg.benchmark.timing import interleave, ratios, summary
+from erukg.collection.benchmark import SearchTiming
+from erukg.errors import ErukgError, InputError
+from erukg.parallel import cores
+
+
+def test_summary_and_ratios_of_given_times() -> None:
+    times = summary([0.010] * 98 + [0.020, 0.500])
+    assert times["documents"] == 100
+    assert times["documents_per_second"] == pytest.approx(100 / 1.5)
+    assert times["p50_ms"] == pytest.approx(10)
+    assert 10 <= times["p95_ms"] <= times["p99_ms"] < 500
+    seconds = {"extract": [1.0, 3.0], "generate": [2.0, 3.0]}
+    assert ratios(seconds, "extract") == {"extract": 1.0, "generate": 1.25}
+
+
+def test_competitors_are_compared_with_each_of_ours() -> None:
+    seconds = {"ours a": [1.0, 1.0], "ours b": [2.0, 2.0], "other": [8.0, 8.0], "quick": [0.5, 0.5]}
+    assert faster(seconds, ["ours a", "ours b"]) == {
+        "other": {"ours a": 8.0, "ours b": 4.0},
+        "quick": {"ours a": 0.5, "ours b": 0.25},
+    }
+
+
+def test_growth_is_relative_to_the_first_size() -> None:
+    first = SearchTiming(100, 10, 0.5, 1.0, 1000, 1.0, 0.0)
+    second = SearchTiming(400, 10, 1.0, 3.0, 4000, 0.999, 1e-4)
+    rows = growth([first, second])
+    assert [row["ratio"] for row in rows] == [2.0, 3.0]
+    assert [row["times_first"] for row in rows] == [1.0, 2.0]
+    assert [row["times_first_per_document"] for row in rows] == [1.0, 0.5]
+
+
+def test_every_system_sees_every_text_in_turn() -> None:
+    calls: list[tuple[str, str]] = []
+    systems = {name: lambda text, name=name: calls.append((name, text)) for name in "AB"}
+    seconds = interleave(systems, ["x", "y", "z"])
+    assert [len(times) for times in seconds.values()] == [3, 3]
+    warm, timed = calls[:2], calls[2:]
+    assert warm == [("A", "x"), ("B", "x")]
+    assert timed == [("A", "x"), ("B", "x"), ("B", "y"), ("A", "y"), ("A", "z"), ("B", "z")]
+
+
+@pytest.mark.parametrize("words", [1, 100, 5000])
+def test_built_in_texts_have_the_length_asked_for(words: int) -> None:
+    text = document(words, 3)
+    assert words <= len(text.split()) <= words + 40
+    assert text == document(words, 3) != document(words, 4)
+    assert text.count("\n") == 1
+
+
+def test_built_in_texts_are_all_different() -> None:
+    assert len(set(documents(300, 60))) == 300
+
+
+def test_an_unknown_competitor_or_part_is_named() -> None:
+    assert split_names("yake, paper,,keybert:folder") == ("yake", "paper", "keybert:folder")
+    with pytest.raises(InputError, match=r"no competitor 'yak'; did you mean 'yake'\?"):
+        split_names("paper,yak")
+    with pytest.raises(InputError, match="no competitor 'erukg-generate'"):
+        split_names("erukg-generate")
+    with pytest.raises(InputError, match=r"no part 'stage'; did you mean 'stages'\?"):
+        Plan.quick().with_parts(["stage"])
+    assert Plan.quick().with_parts(["length", "cold"]).parts == ("cold", "length")
+
+
+def test_competitors_that_lack_something_say_what() -> None:
+    plan = dataclasses.replace(Plan.quick(), against=("paper", "keybert", "textrank"), tagger="spacy:no_such_pipeline")
+    lineup = line_up(plan, document(50), None)
+    assert not lineup.systems
+    assert set(lineup.not_run) == {"paper", "keybert", "textrank"}
+    assert "--weights" in lineup.not_run["paper"]
+    assert "keybert:FOLDER" in lineup.not_run["keybert"]
+    assert all(reason.startswith("not run: ") for reason in lineup.not_run.values())
+
+
+def test_pinning_binds_all_threads_and_is_undone() -> None:
+    if not can_pin():  # then it must do nothing
+        before_there = cores()
+        with pinned(1):
+            assert cores() == before_there
+        return
+    before = os.sched_getaffinity(0)
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    try:
+        with pinned(1):
+            assert cores() == 1
+            assert len(os.sched_getaffinity(other.native_id or 0)) == 1
+        assert os.sched_getaffinity(0) == os.sched_getaffinity(other.native_id or 0) == before
+    finally:
+        stop.set()
+        other.join()
+
+
+def test_stages_cover_the_whole(tiny_generator: KeyphraseGenerator) -> None:
+    class Slow:
+        """The tiny encoder, a few milliseconds slower in one place."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(tiny_generator.encoder, name)
+
+        def encode(self, *arguments: object) -> object:
+            time.sleep(0.02)
+            return tiny_generator.encoder.encode(*arguments)  # type: ignore[arg-type]
+
+    generator = KeyphraseGenerator(Slow())  # type: ignore[arg-type]
+    found = time_stages(generator, documents(3, 40), tiny_generator.settings.replace(alpha=1, beta=1))
+    assert tuple(found["stages"]) == STAGES
+    assert found["stages"]["encode"]["ms"] >= 20
+    assert found["stages"]["neighbours"]["ms"] == 0
+    assert sum(stage["share"] for stage in found["stages"].values()) == pytest.approx(1)
+
+
+def test_a_process_that_fails_is_an_error_that_says_why() -> None:
+    with pytest.raises(ErukgError, match=r"no result; it said: erukg: .*no-such-model"):
+        cold_start("extract", ["--model", "no-such-model"], 0)
+    with pytest.raises(ErukgError, match="no-such-model"):
+        peak_memory("no-such-model", None, 1, 50)
+
+
+def test_wrong_plans_are_refused() -> None:
+    with pytest.raises(InputError, match="no documents"):
+        run_benchmark(Plan.quick(), [])
+    with pytest.raises(InputError, match="cores to measure on, not 100000"):
+        run_benchmark(dataclasses.replace(Plan.quick(), cores=100_000))

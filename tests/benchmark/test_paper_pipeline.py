@@ -1,0 +1,90 @@
+"""The paper's pipeline has the same weights, neighbours and kinds of phrases as what it is compared with."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erukg.benchmark import Plan
+from erukg.benchmark.competitors import line_up
+from erukg.benchmark.paper_collection import PlainCollection
+from erukg.benchmark.paper_pipeline import PaperPipeline, load_tagger
+from erukg.collection import Collection
+from erukg.collection.reader import Hits
+from erukg.errors import InputError, ModelError
+from erukg.taggers import Tagger
+
+TEXT = "Sparse retrieval of documents\nWe propose a fast index for the neural network and a distributed file system."
+
+
+def test_term_weights_are_those_of_the_model(torch_weights: Path, tagger: Tagger) -> None:
+    import torch
+
+    from erukg.training.base import load_base
+
+    pipeline = PaperPipeline(torch_weights, tagger)
+    model, _ = load_base(torch_weights)
+    ids = torch.tensor([pipeline._tokenizer.encode(TEXT).ids])
+    with torch.no_grad():
+        expected = model.eval().terms(model.encode(ids, torch.ones_like(ids, dtype=torch.bool)))[0]
+    found = pipeline.term_weights(TEXT)
+    assert sorted(found) == torch.nonzero(expected)[:, 0].tolist()
+    assert [found[t] for t in sorted(found)] == pytest.approx(expected[expected > 0].tolist(), rel=1e-3, abs=1e-4)
+
+
+def test_noun_phrases_follow_the_grammar(torch_weights: Path, tagger: Tagger) -> None:
+    phrases = PaperPipeline(torch_weights, tagger).noun_phrases(TEXT)
+    assert list(phrases) == [
+        "sparse retrieval", "documents", "fast index", "neural network", "distributed file system",
+    ]  # fmt: skip
+    assert phrases["fast index"] == 7
+
+
+def test_the_plain_collection_is_the_same_collection(tiny_collection: Path) -> None:
+    ours, plain = Collection.open(tiny_collection), PlainCollection(tiny_collection)
+    assert len(plain) == len(ours)
+    hits = ours.search(TEXT, 10)
+    found = plain.search(TEXT, 10)
+    assert [score for _, score in found] == pytest.approx(hits.scores.tolist(), rel=1e-3)
+    first = int(hits.documents[0])
+    known = ours.gather(Hits(np.array([first]), np.ones(1, np.float32)))
+    assert plain.weights(first) == dict(zip(known.term_ids.tolist(), known.term_weights.tolist(), strict=True))
+    assert plain.phrases(first) == ours.glossary.phrases(known.phrase_ids)
+    assert plain.search("", 10) == []
+
+
+def test_generation_finds_absent_phrases_and_extraction_none(
+    torch_weights: Path, tagger: Tagger, tiny_collection: Path
+) -> None:
+    pipeline = PaperPipeline(torch_weights, tagger, PlainCollection(tiny_collection))
+    present, absent = pipeline.generate(TEXT, 5)
+    assert 0 < len(present) <= 5
+    assert 0 < len(absent) <= 5
+    assert not set(present) & set(absent)
+    assert all(phrase in TEXT.lower() for phrase in present)
+    assert not any(phrase in TEXT.lower() for phrase in absent)
+    assert pipeline.generate(TEXT, 5, neighbours=0)[1] == []
+    assert pipeline.generate("") == ([], [])
+
+
+def test_it_competes_in_extraction_and_with_a_collection_in_generation(
+    torch_weights: Path, tagger: Tagger, tiny_collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("erukg.benchmark.paper_pipeline.load_tagger", lambda name: tagger)
+    plan = dataclasses.replace(Plan.quick(), against=("paper",), weights=torch_weights)
+    lineup = line_up(plan, TEXT, tiny_collection)
+    assert list(lineup.systems) == ["paper, extract", "paper, generate N=100"]
+    assert not lineup.not_run
+    alone = line_up(plan, TEXT, None)
+    assert list(alone.systems) == ["paper, extract"]
+    assert alone.not_run == {"paper, generation": "not run: no collection"}
+
+
+def test_what_is_missing_is_said(tmp_path: Path, tagger: Tagger) -> None:
+    with pytest.raises(ModelError, match="no model folder"):
+        PaperPipeline(tmp_path, tagger)
+    with pytest.raises(InputError, match="no tagger 'brill'"):
+        load_tagger("brill")
