@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from erukg.encoder import Encoder, ModelFolder, find_model
+from erukg.encoder.session import PEAKS, open_session
 from erukg.errors import ModelError
 from tiny import write_model
 
@@ -29,6 +30,15 @@ def test_weights_are_the_full_head_max_pooled(tiny_encoder: Encoder) -> None:
     expected[tiny_encoder.vocabulary.special] = 0
     np.testing.assert_allclose(weights, expected, rtol=1e-5, atol=1e-6)
     assert 0 < (weights > 0).sum() < len(weights)
+
+
+def test_peaks_are_the_largest_products() -> None:
+    rng = np.random.default_rng(0)
+    session = open_session(PEAKS, 1)
+    for length, terms in ((1, 1), (7, 300), (250, 40)):
+        states, rows = rng.normal(size=(length, 24)).astype(np.float32), rng.normal(size=(terms, 24)).astype(np.float32)
+        (found,) = session.run(["peaks"], {"states": states, "rows": rows})
+        np.testing.assert_allclose(found, (states @ rows.T).max(axis=0), rtol=1e-5, atol=1e-5)
 
 
 def test_asking_for_some_terms_gives_the_same_weights(tiny_encoder: Encoder) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.encoder.folder import ModelFolder
+from erukg.encoder.session import PEAKS, open_session
 from erukg.encoder.vocabulary import Pieces, Vocabulary
 from erukg.errors import ModelError
 from erukg.neighbours import Terms
@@ -59,6 +60,7 @@ class Encoder:
         self._tag_head = _check_tag_head(folder, head)
         self._threads = threads
         self._session: Any = None
+        self._peaks: Any = None
         self._lock = threading.Lock()
 
     @classmethod
@@ -105,7 +107,8 @@ class Encoder:
         for start, stop in self._windows(len(pieces.ids)):
             states, parts, pooled = self._run(pieces.ids[start:stop])
             if len(terms):
-                np.maximum(peaks, (states @ rows.T).max(axis=0), out=peaks)
+                (found,) = self._peaks.run(["peaks"], {"states": states, "rows": rows})
+                np.maximum(peaks, found, out=peaks)
             vector += pooled * (stop - start)
             inside = np.flatnonzero((first >= start) & (first < stop) & nonempty)
             margin = np.minimum(first[inside] - start, stop - 1 - first[inside])
@@ -170,18 +173,7 @@ class Encoder:
     def _open(self) -> Any:
         with self._lock:
             if self._session is None:
-                import onnxruntime
-
-                options = onnxruntime.SessionOptions()
-                options.intra_op_num_threads = self._threads
-                options.inter_op_num_threads = 1
-                options.log_severity_level = 3
-                try:
-                    session = onnxruntime.InferenceSession(
-                        str(self.folder.graph), options, providers=["CPUExecutionProvider"]
-                    )
-                except Exception as error:  # onnxruntime's own exception classes share no public base
-                    raise ModelError(f"{self.folder.graph} cannot be run: {error}") from error
+                session = open_session(self.folder.graph, self._threads)
                 names = {i.name for i in session.get_inputs()}, {o.name for o in session.get_outputs()}
                 if names != ({"embeddings", "mask"}, {"states", "tags", "vector"}):
                     raise ModelError(
@@ -193,6 +185,8 @@ class Encoder:
                         f"{self.folder.graph} has tags of width {width} where {self.folder.head.name} asks for "
                         f"{2 * len(self._tag_head[0])}; copy or export the model again."
                     )
+                # One thread: two pools that wait by spinning would take each other's cores.
+                self._peaks = open_session(PEAKS, 1)
                 self._session = session
             return self._session
 

@@ -1,0 +1,28 @@
+"""ONNX Runtime sessions with exactly the threads they are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from erukg.errors import ModelError
+
+__all__ = ["PEAKS", "open_session"]
+
+# peaks_j = max_i states_i · rows_j. A graph and not numpy, because BLAS brings threads of its own, which get in the
+# way of documents that run side by side.
+PEAKS = Path(__file__).with_name("peaks.onnx")
+
+
+def open_session(graph: Path, threads: int) -> Any:
+    """Load a graph to run on the CPU with `threads` threads; raises ModelError where it cannot be run."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own exception classes share no public base
+        raise ModelError(f"{graph} cannot be run: {error}") from error
