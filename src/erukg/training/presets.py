@@ -199,10 +199,14 @@ PRESETS: dict[str, TrainConfig] = {
         checkpoint_every=2_000,
         dev_every=5_000,
     ),
+    # What the bundled model was trained with.
     "fast": TrainConfig(
         mlm=Stage(steps=2_500, batch=512, learning_rate=4e-4, warmup_steps=100),
         splade=Stage(steps=6_000, batch=384, learning_rate=1.5e-4, warmup_steps=200),
         tags=Stage(steps=0, batch=128, learning_rate=1e-3, warmup_steps=50),
+        lambda_reference=0.06,
+        lambda_document=0.036,
+        crop=0.5,
         compile=True,
     ),
     "tiny": _tiny(),
