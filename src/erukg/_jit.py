@@ -23,9 +23,8 @@ class Kernel(Generic[P, R]):
     A kernel must be self-contained: it may not call another kernel.
     """
 
-    def __init__(self, function: Callable[P, R], *, fastmath: bool = False, parallel: bool = False) -> None:
+    def __init__(self, function: Callable[P, R]) -> None:
         self.python = function
-        self._options = {"fastmath": fastmath, "parallel": parallel}
         self._compiled: Callable[P, R] | None = None
         update_wrapper(self, function)
 
@@ -38,14 +37,10 @@ class Kernel(Generic[P, R]):
             if self._compiled is None:
                 import numba
 
-                self._compiled = numba.njit(nogil=True, cache=True, **self._options)(self.python)
+                self._compiled = numba.njit(nogil=True, cache=True)(self.python)
             return self._compiled
 
 
-def kernel(*, fastmath: bool = False, parallel: bool = False) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+def kernel() -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Decorator form of `Kernel`."""
-
-    def wrap(function: Callable[P, R]) -> Kernel[P, R]:
-        return Kernel(function, fastmath=fastmath, parallel=parallel)
-
-    return wrap
+    return Kernel

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from erukg._jit import kernel
 from erukg.text.markup import plain
 
-__all__ = ["fold", "fold_word", "hash_phrase", "hash_phrases", "hash_runs"]
+__all__ = ["fold", "fold_word", "hash_phrases", "hash_runs"]
 
 _SHORT = 80
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]")
@@ -104,11 +104,6 @@ def hash_phrases(folds: Sequence[str]) -> NDArray[np.uint64]:
     out = np.empty(len(encoded), np.uint64)
     _fnv1a(np.frombuffer(b"".join(encoded) or b"\0", np.uint8), offsets, out)
     return out
-
-
-def hash_phrase(folded: str) -> int:
-    """`hash_phrases` for one fold."""
-    return int(hash_phrases([folded])[0])
 
 
 def hash_runs(words: Sequence[str], longest: int) -> NDArray[np.uint64]:

@@ -138,8 +138,7 @@ class KeyphraseGenerator:
         id: str | None = None,
     ) -> Keyphrases:
         """Present phrases from the text alone: `generate` with α = β = 1, without looking at the collection."""
-        settings = (settings or self.settings).replace(alpha=1.0, beta=1.0)
-        return self.generate(text, top_k, settings, explain=explain, id=id)
+        return self.generate(text, top_k, (settings or self.settings).extraction(), explain=explain, id=id)
 
     def generate_batch(
         self,
@@ -171,7 +170,7 @@ class KeyphraseGenerator:
         threads: int | None = None,
     ) -> Iterator[Keyphrases]:
         """`extract` for each text, as `generate_batch`."""
-        alone = (settings or self.settings).replace(alpha=1.0, beta=1.0)
+        alone = (settings or self.settings).extraction()
         return self.generate_batch(texts, top_k, alone, explain=explain, threads=threads)
 
     def phrase_list(self, phrases: Sequence[str]) -> PhraseList:

@@ -135,10 +135,10 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
     weight = settings.phraseness if present else settings.absent_phraseness
     power = settings.position if present else 0.0
     terms = weights.index(pool.terms.take(rows))
-    information = scoring.informativeness(weights.mixed, terms, np.full(len(rows), gamma))
+    information = scoring.informativeness(weights.mixed, terms, gamma)
     phraseness = scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows])
     omega = scoring.position(pool.words_before[rows])
-    scores = scoring.score(omega, phraseness, information, np.full(len(rows), power), np.full(len(rows), weight))
+    scores = scoring.score(omega, phraseness, information, power, weight)
     single = np.where(pool.single[rows] & present, settings.single_word, 1.0)
     scores *= single
     order = np.argsort(-scores, kind="stable")

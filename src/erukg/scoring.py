@@ -32,8 +32,8 @@ def mix(share: float, document: Floats, neighbours: Floats) -> Floats:
     return share * document + (1 - share) * neighbours
 
 
-def informativeness(weights: Floats, terms: Terms, gamma: Floats) -> Floats:
-    """f̂(c, x) = Σ_{c_i ∈ c} ŵ_{c_i} / (|c| - γ) (Eq. 4); `terms.ids` index `weights`, γ may differ by candidate."""
+def informativeness(weights: Floats, terms: Terms, gamma: float) -> Floats:
+    """f̂(c, x) = Σ_{c_i ∈ c} ŵ_{c_i} / (|c| - γ) (Eq. 4); `terms.ids` index `weights`."""
     lengths = np.diff(terms.indptr)
     sums = np.zeros(len(terms))
     filled = lengths > 0
@@ -60,8 +60,8 @@ def top_neighbour_candidates(phraseness: Floats, limit: int) -> Ints:
     return np.argsort(-phraseness, kind="stable")[:limit].astype(np.int64)
 
 
-def score(omega: Floats, phraseness: Floats, information: Floats, power: Floats, weight: Floats) -> Floats:
-    """s_x(c) = ω^p · P_pn^λ · f̂ (Eqs. 11 and 12), p and λ one a candidate; 0 where P_pn is, even if λ = 0."""
+def score(omega: Floats, phraseness: Floats, information: Floats, power: float, weight: float) -> Floats:
+    """s_x(c) = ω^p · P_pn^λ · f̂ (Eqs. 11 and 12); 0 where P_pn is, even if λ = 0."""
     return np.where(phraseness > 0, omega**power * phraseness**weight * information, 0.0)
 
 

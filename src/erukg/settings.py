@@ -106,6 +106,10 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
+    def extraction(self) -> Settings:
+        """A copy with α = β = 1: only what the text itself holds."""
+        return self.replace(alpha=1.0, beta=1.0)
+
     @property
     def uses_neighbours(self) -> bool:
         """False when α = β = 1 (extraction) or N = 0: then the collection is not touched at all."""

@@ -23,7 +23,7 @@ _BLOCK = 10
 
 def tasks(generator: KeyphraseGenerator, neighbours: Sequence[int]) -> dict[str, Settings]:
     """What is timed, by name: extraction, and generation with each N where there is a collection."""
-    found = {EXTRACT: generator.settings.replace(alpha=1.0, beta=1.0)}
+    found = {EXTRACT: generator.settings.extraction()}
     if generator.background is not None:
         found |= {f"generate N={n}": generator.settings.replace(neighbours=n) for n in neighbours}
     return found

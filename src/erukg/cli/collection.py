@@ -197,12 +197,11 @@ def verify(folder: Folder) -> None:
 
 
 def _analyser(model: str | None, threads: int | None) -> ModelAnalyser:
-    import os
-
     from erukg.collection.analyser import ModelAnalyser
     from erukg.encoder import Encoder, find_model
+    from erukg.parallel import cores
 
-    return ModelAnalyser(Encoder.load(find_model(model)), threads=threads or os.cpu_count() or 1)
+    return ModelAnalyser(Encoder.load(find_model(model)), threads=threads or cores())
 
 
 def _limits(max_mb: float) -> Limits:

@@ -23,6 +23,24 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+# Options that several of the commands share.
+Model = Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")]
+CollectionFolder = Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")]
+Paper = Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")]
+Samples = Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."),
+]
+DocumentLimit = Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")]
+PredictionStore = Annotated[
+    Path, typer.Option(help="Where predictions are kept, so that the same command goes on after a stop.")
+]
+FreshPredictions = Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")]
+
 
 @app.callback()
 def _group() -> None:
@@ -45,27 +63,20 @@ def keyphrases(
             show_default=False,
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
-    collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."),
-    ] = None,
+    model: Model = None,
+    collection: CollectionFolder = None,
+    paper: Paper = False,
+    settings: Changes = None,
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Two of the systems: A minus B with paired-bootstrap intervals."),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
-    ] = None,
-    store: Annotated[
-        Path, typer.Option(help="Where predictions are kept, so that the same command goes on after a stop.")
-    ] = Path("runs/keyphrases"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")] = False,
+    samples: Samples = 10_000,
+    seed: Seed = 0,
+    limit: DocumentLimit = None,
+    threads: Threads = None,
+    store: PredictionStore = Path("runs/keyphrases"),
+    fresh: FreshPredictions = False,
     semantic: Annotated[
         str | None,
         typer.Option(
@@ -73,9 +84,7 @@ def keyphrases(
             help="Also match by meaning, with a sentence-transformers folder or a file of word vectors.",
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")
-    ] = None,
+    output: Output = None,
 ) -> None:
     """F1, precision and recall at 5 and 10 by set and on average, under the protocols 'paper' and 'stemmed'.
 
@@ -139,13 +148,10 @@ def retrieval(
     top_k: Annotated[
         int, typer.Option("--top-k", "-k", min=1, max=50, help="Present and absent phrases added, of each so many.")
     ] = 10,
-    model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
-    collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."),
-    ] = None,
+    model: Model = None,
+    collection: CollectionFolder = None,
+    paper: Paper = False,
+    settings: Changes = None,
     predicted_queries: Annotated[
         Path | None,
         typer.Option(
@@ -158,19 +164,15 @@ def retrieval(
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Two methods as the table names them: A minus B with intervals."),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    samples: Samples = 10_000,
+    seed: Seed = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT queries of every set.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
-    ] = None,
+    threads: Threads = None,
     store: Annotated[
         Path, typer.Option(help="Where phrases and runs are kept, so that the same command goes on after a stop.")
     ] = Path("runs/retrieval"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Make stored phrases and runs again.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Recall at 1000 and 100 and nDCG at 10 of BM25 with and without expansion, by set and on average.
 
@@ -219,8 +221,8 @@ def ablations(
             show_default=False,
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
-    collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
+    model: Model = None,
+    collection: CollectionFolder = None,
     models: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FOLDER", help="A model trained without a type of reference; may be repeated."),
@@ -239,22 +241,16 @@ def ablations(
     fp32: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="The model with 32-bit weights, to compare with 8-bit ones.")
     ] = None,
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")] = False,
+    paper: Paper = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every variant; may be repeated."),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
-    ] = None,
-    store: Annotated[
-        Path, typer.Option(help="Where predictions are kept, so that the same command goes on after a stop.")
-    ] = Path("runs/keyphrases"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")
-    ] = None,
+    limit: DocumentLimit = None,
+    threads: Threads = None,
+    store: PredictionStore = Path("runs/keyphrases"),
+    fresh: FreshPredictions = False,
+    output: Output = None,
 ) -> None:
     """What each part of the method is worth: F1 and recall at 5 and 10 with one thing changed at a time.
 

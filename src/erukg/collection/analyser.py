@@ -7,26 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, best_phrases
 from erukg.document import Document
-from erukg.encoder import Encoding, Pieces
-from erukg.neighbours import Terms
+from erukg.encoder import TermEncoder
 from erukg.phrases import noun_phrases
 
 __all__ = ["ModelAnalyser", "WholeEncoder"]
 
 
-class WholeEncoder(Protocol):
+class WholeEncoder(TermEncoder, Protocol):
     """What is needed of a model; `erukg.encoder.Encoder` is the real one."""
 
-    fingerprint: str
     vocab_size: int
-
-    def pieces(self, words: Sequence[str]) -> Pieces: ...
-    def phrase_terms(self, phrases: Sequence[str]) -> Terms: ...
-    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding: ...
 
 
 class ModelAnalyser:

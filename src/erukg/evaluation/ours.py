@@ -32,7 +32,7 @@ class Ours:
         self.name = name
         make = Settings.paper if options.paper else Settings
         settings = make().replace(**options.settings)
-        self.settings = settings.replace(alpha=1.0, beta=1.0) if extract else settings
+        self.settings = settings.extraction() if extract else settings
         self._options = options
         self._extract = extract
 

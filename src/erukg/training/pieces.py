@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from erukg.document import Document
 from erukg.errors import TrainingError
+from erukg.parallel import cores
 from erukg.training.arrays import ArrayWriter
 
 __all__ = ["PieceWriter", "TextEncoder", "load_tokenizer", "save_tokenizer"]
@@ -92,8 +93,7 @@ class TextEncoder:
 
 def _cores() -> int:
     """Cores this process may use; reading cannot keep more than a few dozen busy."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable, 32)
+    return min(cores(), 32)
 
 
 _worker_tokenizer: Any = None
