@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.document import Document
-from erukg.encoder import Encoder, TermEncoder, find_model
+from erukg.encoder import BatchEncoder, Encoder, Encoding, Pieces, TermEncoder, find_model, load_encoder
 from erukg.errors import CollectionError, InputError
 from erukg.explaining import explain_score
 from erukg.folding import fold
@@ -25,10 +25,20 @@ from erukg.results import Keyphrase, Keyphrases
 from erukg.settings import Settings
 from erukg.taggers import Tagger, tag_classes
 
-__all__ = ["KeyphraseGenerator"]
+__all__ = ["KeyphraseGenerator", "Reading"]
 
 Item: TypeAlias = str | tuple[str | None, str]
 """A text, or its id and the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document as the encoder gets it: its words, their pieces, its neighbours and the terms whose weights matter."""
+
+    document: Document
+    pieces: Pieces
+    neighbourhood: Neighbourhood
+    terms: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +85,15 @@ class KeyphraseGenerator:
         tagger: Tagger | None = None,
         settings: Settings | None = None,
         threads: int = 1,
+        device: str | None = None,
     ) -> KeyphraseGenerator:
         """Load a model and a collection: None means the bundled one, otherwise a folder.
 
         `collection=False` works without one: only present phrases are found. `threads` is how many cores a single
-        document may use; `generate_batch` uses all cores by itself, a document each.
+        document may use; `generate_batch` uses all cores by itself, a document each. `device` is where the model runs:
+        the CPU, "cuda" or "cuda:1", or "auto" for a GPU if there is one; a GPU needs `erukg[gpu]`.
         """
-        encoder = Encoder.load(find_model(model), threads=threads)
+        encoder: Encoder = load_encoder(find_model(model), device, threads)
         background: Background | None = None
         if collection is not False:
             from erukg.collection import Collection
@@ -104,9 +116,28 @@ class KeyphraseGenerator:
 
         `id` names the document, in the result and so that a collection holding it does not return it as a neighbour.
         """
-        _check(text, top_k)
         settings = settings or self.settings
-        analysis = self._analyse(text, settings, id)
+        reading = self.read(text, top_k, settings, id=id)
+        encoding = self.encoder.encode(reading.pieces, reading.terms)
+        return self.finish(reading, encoding, top_k, settings, explain=explain, id=id)
+
+    def read(self, text: str, top_k: int, settings: Settings, *, id: str | None = None) -> Reading:
+        """The part of `generate` before the encoder: words, pieces, neighbours, and the terms it is asked for."""
+        _check(text, top_k)
+        return self._read(text, settings, id)
+
+    def finish(
+        self,
+        reading: Reading,
+        encoding: Encoding,
+        top_k: int,
+        settings: Settings,
+        *,
+        explain: bool = False,
+        id: str | None = None,
+    ) -> Keyphrases:
+        """The part of `generate` after the encoder: candidates, their scores and the best of them."""
+        analysis = self._analyse(reading, encoding, settings)
         candidates = analysis.candidates
         glossary = self.background.glossary if self.background is not None else None
         pool = build_pool(
@@ -151,8 +182,15 @@ class KeyphraseGenerator:
     ) -> Iterator[Keyphrases]:
         """`generate` for each text, or (id, text) pair, in order; takes an endless stream in constant memory.
 
-        Runs a document a thread on all cores (or `threads`); the results are exactly those of one at a time.
+        Runs a document a thread on all cores (or `threads`); the results are exactly those of one at a time. On a GPU
+        the model runs many documents a pass, and `threads` processes do the rest; the results are then those of one at
+        a time up to rounding.
         """
+        if isinstance(self.encoder, BatchEncoder):
+            from erukg.gpu import stream_keyphrases
+
+            pairs = map(_pair, texts)
+            return stream_keyphrases(self, pairs, top_k, settings or self.settings, explain=explain, workers=threads)
 
         def work(item: Item) -> Keyphrases:
             id, text = _pair(item)
@@ -195,7 +233,8 @@ class KeyphraseGenerator:
         _check(text, 0 if top_k is None else top_k)
         listed = phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
         settings = (settings or self.settings).replace(phraseness=0.0, absent_phraseness=0.0, beta=1.0)
-        analysis = self._analyse(text, settings, id, listed.vocabulary)
+        reading = self._read(text, settings, id, listed.vocabulary)
+        analysis = self._analyse(reading, self.encoder.encode(reading.pieces, reading.terms), settings)
         n = len(listed.forms)
         likely = np.flatnonzero(np.isin(listed.hashes, run_hashes(analysis.document))).tolist()
         places = locate(analysis.document, [listed.folds[i] for i in likely])
@@ -236,13 +275,13 @@ class KeyphraseGenerator:
 
         return in_order(work, texts, threads)
 
-    def _analyse(
+    def _read(
         self,
         text: str,
         settings: Settings,
         id: str | None,
         more_terms: NDArray[np.int32] | None = None,
-    ) -> _Analysis:
+    ) -> Reading:
         document = Document.parse(text)
         pieces = self.encoder.pieces(document.words)
         neighbourhood = Neighbourhood.empty()
@@ -252,13 +291,15 @@ class KeyphraseGenerator:
             # A superset of the neighbour candidates that can be chosen: being in C_x as well only moves others down.
             order = np.argsort(-neighbourhood.phrase_shares, kind="stable")[: settings.neighbour_candidates]
             wanted.append(self.background.glossary.terms(neighbourhood.phrase_ids[order]).ids)
-        terms = np.unique(np.concatenate(wanted))
-        encoding = self.encoder.encode(pieces, terms)
+        return Reading(document, pieces, neighbourhood, np.unique(np.concatenate(wanted)))
+
+    def _analyse(self, reading: Reading, encoding: Encoding, settings: Settings) -> _Analysis:
+        document, neighbourhood = reading.document, reading.neighbourhood
         classes = encoding.tags
         if self.tagger is not None:
             classes = tag_classes(self.tagger, document)
         candidates = locate_candidates(document, noun_phrases(document, classes, settings.max_words))
-        weights = Weights.combine(terms, encoding.weights, neighbourhood, settings.alpha)
+        weights = Weights.combine(reading.terms, encoding.weights, neighbourhood, settings.alpha)
         return _Analysis(document, neighbourhood, weights, candidates)
 
     def _find_in_text(self, document: Document, pool: Pool) -> tuple[dict[int, Located], Pool]:
@@ -267,7 +308,8 @@ class KeyphraseGenerator:
         if self.background is None or not len(extra):
             return {}, pool
         glossary = self.background.glossary
-        likely = np.flatnonzero(np.isin(extra, glossary.find(run_hashes(document))))
+        known = glossary.find(run_hashes(document))
+        likely = np.flatnonzero(np.isin(extra, known[known >= 0]))
         places = locate(document, [fold(phrase) for phrase in glossary.phrases(extra[likely])])
         found = {pool.own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None}
         before = pool.words_before.copy()

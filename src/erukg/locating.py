@@ -52,7 +52,7 @@ def locate_candidates(document: Document, candidates: Candidates) -> Candidates:
 def run_hashes(document: Document) -> NDArray[np.uint64]:
     """Fold hashes of all runs of words in the text: a phrase whose hash is not among them does not occur."""
     tokens = [token for word in document.folded for token in word.split()]
-    return np.unique(hash_runs(tokens, _LONGEST))
+    return hash_runs(tokens, _LONGEST).ravel()
 
 
 def _forms(document: Document, places: Sequence[tuple[tuple[int, int], ...]]) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from erukg.encoder import Encoder, ModelFolder, find_model
+from erukg.encoder.encoder import windows
 from erukg.encoder.session import PEAKS, open_session
 from erukg.errors import ModelError
 from tiny import write_model
@@ -61,13 +62,11 @@ def test_tags_follow_the_lexicon(tiny_encoder: Encoder) -> None:
 
 def test_long_texts_run_in_windows(tiny_encoder: Encoder) -> None:
     pieces = tiny_encoder.pieces(SENTENCE * 40)
-    windows = tiny_encoder._windows(len(pieces.ids))
-    assert len(windows) > 5
-    assert {i for a, b in windows for i in range(a, b)} == set(range(len(pieces.ids)))
+    ranges = windows(len(pieces.ids), tiny_encoder.window)
+    assert len(ranges) > 5
+    assert {i for a, b in ranges for i in range(a, b)} == set(range(len(pieces.ids)))
     whole = tiny_encoder.encode(pieces, every_term(tiny_encoder))
-    parts = [
-        tiny_encoder._run(pieces.ids[a:b])[0] @ tiny_encoder._embeddings.T + tiny_encoder._bias for a, b in windows
-    ]
+    parts = [tiny_encoder._run(pieces.ids[a:b])[0] @ tiny_encoder._embeddings.T + tiny_encoder._bias for a, b in ranges]
     expected = np.log1p(np.maximum(np.concatenate(parts).max(axis=0), 0))
     expected[tiny_encoder.vocabulary.special] = 0
     np.testing.assert_allclose(whole.weights, expected, rtol=1e-5, atol=1e-6)
@@ -99,15 +98,15 @@ def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path)
     vocabulary = ["network", "neural", "2020", "7a", "quickly", "abc", "the", "", "graphical", "y9", "x" * 30]
     words = [vocabulary[i] for i in rng.integers(len(vocabulary), size=300)]
     pieces = encoder.pieces(words)
-    windows = encoder._windows(len(pieces.ids))
-    outputs = [encoder._run(pieces.ids[a:b])[1] for a, b in windows]
+    ranges = windows(len(pieces.ids), encoder.window)
+    outputs = [encoder._run(pieces.ids[a:b])[1] for a, b in ranges]
     cut = 0
     for word, tag in enumerate(encoder.encode(pieces, np.empty(0, np.int32)).tags.tolist()):
         first, end = int(pieces.starts[word]), int(pieces.starts[word + 1])
         if first == end:
             assert tag == 0
             continue
-        (a, b), parts = max(zip(windows, outputs, strict=True), key=lambda w: min(first - w[0][0], w[0][1] - 1 - first))
+        (a, b), parts = max(zip(ranges, outputs, strict=True), key=lambda w: min(first - w[0][0], w[0][1] - 1 - first))
         last = min(end, b) - 1
         cut += last < end - 1
         hidden = np.maximum(parts[first - a + 1, :4] + parts[last - a + 1, 4:] + head["tag_bias"], 0)

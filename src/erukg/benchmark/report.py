@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["print_report", "print_search"]
+__all__ = ["print_gpu", "print_report", "print_search"]
 
 
 def print_report(console: Console, report: Mapping[str, Any]) -> None:
@@ -40,6 +40,33 @@ def print_report(console: Console, report: Mapping[str, Any]) -> None:
         console.print(_against(report["against"]))
     for what, why in {**report["not_run"], **report.get("against", {}).get("not_run", {})}.items():
         console.print(f"{what}: {why}", markup=False)
+    console.print(report["note"])
+
+
+def print_gpu(console: Console, report: Mapping[str, Any]) -> None:
+    """Streams and single documents on a device beside the CPU, and how far the results agree."""
+    device, settings = report["device"], report["settings"]
+    console.print(
+        f"{device.get('gpu', device['name'])}, {settings['arithmetic']}, {settings['workers']} worker processes; "
+        f"{settings['texts']['documents']} documents of {settings['texts']['mean_words']:.0f} words on average."
+    )
+    names = ("", "stream/s", "start s", "one at a time/s", "CPU stream/s", "host ms", "rank correlation", "overlap")
+    table = _table("On the device", *names)
+    for name, stream in report["stream"].items():
+        host = report["host"][name]["ms"]
+        agreed = report["agreement"][name]["present"]
+        rate = stream["documents_per_second"] or stream["documents_per_second_with_start"]
+        table.add_row(
+            name,
+            f"{rate:,.0f}",
+            f"{stream['seconds_to_first']:.1f}",
+            f"{report['single'][name]['documents_per_second']:.1f}",
+            f"{report['cpu'][name]['documents_per_second']:.1f}",
+            f"{host['read'] + host['finish']:.2f}",
+            f"{agreed['rank_correlation']:.4f}",
+            f"{agreed['overlap']:.4f}",
+        )
+    console.print(table)
     console.print(report["note"])
 
 

@@ -19,6 +19,8 @@ _COMMANDS = (
     Later("extract", "erukg.cli.generate", "Keyphrases in the text only, without a background collection."),
     Later("rank", "erukg.cli.generate", "Score your own phrases (a thesaurus, tags) against documents."),
     Later("expand", "erukg.cli.expand", "Keyphrases into a search engine's documents or queries."),
+    Later("serve", "erukg.cli.serve", "An HTTP service, with a page to look at keyphrases."),
+    Later("report", "erukg.cli.report", "Documents and their keyphrases as one HTML file to look at."),
     Later(
         "collection",
         "erukg.cli.collection",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["INTERRUPTED", "NOTHING_DONE", "PIPE_CLOSED", "SOME_SKIPPED", "printable", "say"]
+__all__ = ["INTERRUPTED", "NOTHING_DONE", "PIPE_CLOSED", "SOME_SKIPPED", "choose_device", "printable", "say"]
 
 NOTHING_DONE = 1
 SOME_SKIPPED = 3
@@ -22,3 +22,15 @@ def printable(text: str) -> str:
 def say(message: str) -> None:
     """One line on standard error."""
     print(f"erukg: {printable(message)}", file=sys.stderr, flush=True)
+
+
+def choose_device(device: str) -> str | None:
+    """The device for torch that an option names, None for the CPU; what `auto` has come to is said."""
+    if device == "cpu":
+        return None
+    from erukg.encoder import find_device
+
+    chosen = find_device(device)
+    if device == "auto":
+        say(f"The model runs on {chosen or 'the CPU'}.")
+    return chosen

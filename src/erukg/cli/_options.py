@@ -15,6 +15,7 @@ from erukg.settings import Settings
 
 __all__ = [
     "CollectionFolder",
+    "Device",
     "Explain",
     "Format",
     "InputForm",
@@ -107,6 +108,14 @@ CollectionFolder: TypeAlias = Annotated[
 NoCollection: TypeAlias = Annotated[
     bool,
     typer.Option("--no-collection", help="Work without a collection: no absent phrases.", rich_help_panel="Parts"),
+]
+Device: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        help="Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.",
+        rich_help_panel="Parts",
+    ),
 ]
 TaggerOption: TypeAlias = Annotated[
     TaggerName,

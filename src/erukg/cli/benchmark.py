@@ -65,6 +65,9 @@ def run(
     model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
     collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
     no_collection: Annotated[bool, typer.Option("--no-collection", help="Extraction only.")] = False,
+    device: Annotated[
+        str, typer.Option(help="With cuda: streams and single documents on the GPU instead, and how near the CPU's.")
+    ] = "cpu",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write everything as JSON to this file.")
     ] = None,
@@ -83,6 +86,9 @@ def run(
 
     if no_collection and collection is not None:
         raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
+    if device != "cpu":
+        _measure_gpu(documents, full, limit, model, collection, no_collection, device, output)
+        return
     plan = dataclasses.replace(
         Plan.full() if full else Plan.quick(),
         model=model,
@@ -101,6 +107,32 @@ def run(
     with _progress() as progress:
         report = run_benchmark(plan, texts, progress)
     print_report(_console(), report)
+    if output is not None:
+        write_json(report, output)
+
+
+def _measure_gpu(
+    paths: list[str] | None,
+    full: bool,
+    limit: int | None,
+    model: str | None,
+    collection: str | None,
+    no_collection: bool,
+    device: str,
+    output: Path | None,
+) -> None:
+    import dataclasses
+
+    from erukg.benchmark.gpu import GpuPlan, measure_gpu
+    from erukg.benchmark.report import print_gpu
+    from erukg.evaluation.report import write_json
+
+    plan = GpuPlan(model=model, collection=collection, no_collection=no_collection, device=device)
+    if not full:
+        plan = dataclasses.replace(plan, streamed=10_000, compared=100)
+    with _progress() as progress:
+        report = measure_gpu(plan, _texts(paths, limit or 5000) if paths else None, progress)
+    print_gpu(_console(), report)
     if output is not None:
         write_json(report, output)
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, printable, say
+from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printable, say
 
 if TYPE_CHECKING:
-    from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.build import Report
+    from erukg.collection.encoded import Analyser
     from erukg.readers import BadDocument, Limits
 
 __all__ = ["app"]
@@ -41,6 +41,10 @@ Model = Annotated[str | None, typer.Option("--model", help="Model folder.", show
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Documents encoded at once.", show_default="one a core")
 ]
+Device = Annotated[
+    str,
+    typer.Option("--device", help="Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one."),
+]
 Terms = Annotated[int, typer.Option("--terms", min=1, max=255, help="Most term weights kept of a document.")]
 MaxMb = Annotated[float, typer.Option("--max-mb", min=0.001, max=2000, help="Largest document, in megabytes.")]
 
@@ -51,6 +55,7 @@ def build(
     sources: Sources,
     model: Model = None,
     threads: Threads = None,
+    device: Device = "auto",
     terms: Terms = 128,
     restart: Annotated[
         bool, typer.Option("--restart", help="Throw an unfinished build in OUT away and begin again.")
@@ -64,7 +69,7 @@ def build(
         report = run(
             out,
             sources,
-            _analyser(model, threads),
+            _analyser(model, threads, device),
             most_terms=terms,
             restart=restart,
             limits=_limits(max_mb),
@@ -80,6 +85,7 @@ def add(
     sources: Sources,
     model: Model = None,
     threads: Threads = None,
+    device: Device = "auto",
     terms: Terms = 128,
     replace: Annotated[
         bool, typer.Option("--replace", help="Documents whose id is there already take the old one's place.")
@@ -96,7 +102,7 @@ def add(
         report = run(
             folder,
             sources,
-            _analyser(model, threads),
+            _analyser(model, threads, device),
             replace=replace,
             most_terms=terms,
             restart=restart,
@@ -196,12 +202,16 @@ def verify(folder: Folder) -> None:
     print(f"{folder} is in order.")
 
 
-def _analyser(model: str | None, threads: int | None) -> ModelAnalyser:
+def _analyser(model: str | None, threads: int | None, device: str) -> Analyser:
     from erukg.collection.analyser import ModelAnalyser
-    from erukg.encoder import Encoder, find_model
+    from erukg.collection.gpu_analyser import GpuAnalyser
+    from erukg.encoder import BatchEncoder, find_model, load_encoder
     from erukg.parallel import cores
 
-    return ModelAnalyser(Encoder.load(find_model(model)), threads=threads or cores())
+    encoder = load_encoder(find_model(model), choose_device(device))
+    if isinstance(encoder, BatchEncoder):
+        return GpuAnalyser(encoder, workers=threads)
+    return ModelAnalyser(encoder, threads=threads or cores())
 
 
 def _limits(max_mb: float) -> Limits:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from erukg.cli._common import say
+from erukg.cli._common import choose_device, say
 from erukg.cli._options import (
     CollectionFolder,
+    Device,
     Explain,
     Format,
     InputFormat,
@@ -76,6 +77,7 @@ def generate(
     collection: CollectionFolder = None,
     no_collection: NoCollection = False,
     tagger: TaggerOption = TaggerName.model,
+    device: Device = "cpu",
     input_format: InputFormat = None,
     max_mb: MaxMb = _MAX_MB,
     max_pdf_seconds: MaxPdfSeconds = _PDF_SECONDS,
@@ -87,7 +89,7 @@ def generate(
     For example: erukg generate paper.pdf, or erukg generate abstracts.jsonl --output phrases.jsonl
     """
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
-    generator = load_generator(model, collection, no_collection, tagger)
+    generator = load_generator(model, collection, no_collection, tagger, device)
     if generator.background is None and not no_collection:
         say("There is no collection for this model, so no absent phrases are found; see: erukg collection build --help")
     sink = _open_output(source, format, output, resume, explain)
@@ -111,6 +113,7 @@ def extract(
     threads: Threads = None,
     model: Model = None,
     tagger: TaggerOption = TaggerName.model,
+    device: Device = "cpu",
     input_format: InputFormat = None,
     max_mb: MaxMb = _MAX_MB,
     max_pdf_seconds: MaxPdfSeconds = _PDF_SECONDS,
@@ -119,7 +122,7 @@ def extract(
 ) -> None:
     """Keyphrases in the text only, without a background collection (α = β = 1)."""
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
-    generator = load_generator(model, None, True, tagger)
+    generator = load_generator(model, None, True, tagger, device)
     sink = _open_output(source, format, output, resume, explain)
 
     def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
@@ -193,14 +196,16 @@ def _open_output(source: Source, format: Format | None, path: Path | None, resum
 
 
 def load_generator(
-    model: str | None, collection: Path | None, no_collection: bool, tagger: TaggerName
+    model: str | None, collection: Path | None, no_collection: bool, tagger: TaggerName, device: str = "cpu"
 ) -> KeyphraseGenerator:
     """The generator that the options of a command describe."""
     if no_collection and collection is not None:
         raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
     from erukg.generator import KeyphraseGenerator
 
-    return KeyphraseGenerator.from_pretrained(model, False if no_collection else collection, tagger=_tagger(tagger))
+    return KeyphraseGenerator.from_pretrained(
+        model, False if no_collection else collection, tagger=_tagger(tagger), device=choose_device(device)
+    )
 
 
 def _tagger(name: TaggerName) -> Tagger | None:

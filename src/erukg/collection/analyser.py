@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, best_phrases
+from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, Phrase, best_phrases
 from erukg.document import Document
 from erukg.encoder import TermEncoder
 from erukg.phrases import noun_phrases
 
-__all__ = ["ModelAnalyser", "WholeEncoder"]
+__all__ = ["ModelAnalyser", "WholeEncoder", "phrases_of"]
 
 
 class WholeEncoder(TermEncoder, Protocol):
@@ -57,14 +58,24 @@ class ModelAnalyser:
     def _encode(self, text: str) -> EncodedDocument:
         document = Document.parse(text)
         encoding = self._encoder.encode(self._encoder.pieces(document.words), self._every_term)
-        candidates = noun_phrases(document, encoding.tags, self._max_words)
-        phrases = best_phrases(
-            candidates.folds,
-            candidates.forms,
-            self._encoder.phrase_terms(candidates.forms),
-            encoding.weights,
-            length_penalty=self._length_penalty,
-            keep=self._phrases,
+        weights = encoding.weights
+        phrases = phrases_of(
+            document, encoding.tags, weights, self._encoder, self._max_words, self._length_penalty, self._phrases
         )
         terms = np.flatnonzero(encoding.weights > 0)
         return EncodedDocument(terms, encoding.weights[terms], phrases)
+
+
+def phrases_of(
+    document: Document,
+    tags: NDArray[np.int8],
+    weights: NDArray[np.float32],
+    encoder: TermEncoder,
+    max_words: int,
+    length_penalty: float,
+    keep: int,
+) -> list[Phrase]:
+    """The best noun phrases of a document; `weights` is w^x over the vocabulary, of which its own pieces matter."""
+    candidates = noun_phrases(document, tags, max_words)
+    terms = encoder.phrase_terms(candidates.forms)
+    return best_phrases(candidates.folds, candidates.forms, terms, weights, length_penalty=length_penalty, keep=keep)

@@ -7,12 +7,13 @@ same command run again goes on from there; the collection can be read all the wh
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument
+from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument, StreamAnalyser
 from erukg.collection.manifest import MANIFEST, Journal
 from erukg.collection.records import read_rows, source_key
 from erukg.collection.writer import PART_DOCUMENTS, Writer
@@ -220,8 +221,11 @@ def _finish(writer: Writer) -> None:
 def _encode(
     rows: Iterable[InputDocument | BadDocument], analyser: Analyser, batch: int
 ) -> Iterator[Encoded | BadDocument]:
-    """The rows with their encodings, in order; the analyser gets `batch` texts at a time."""
+    """The rows with their encodings, in order; the analyser gets `batch` texts at a time, or a stream of them."""
     rows = iter(rows)
+    if isinstance(analyser, StreamAnalyser):
+        yield from _encode_stream(rows, analyser)
+        return
     while chunk := list(islice(rows, batch)):
         good = [row for row in chunk if isinstance(row, InputDocument)]
         results = iter(_attempt(good, analyser))
@@ -231,6 +235,44 @@ def _encode(
                 continue
             result = next(results)
             yield result if isinstance(result, BadDocument) else (_record(row), result)
+
+
+def _encode_stream(
+    rows: Iterator[InputDocument | BadDocument], analyser: StreamAnalyser
+) -> Iterator[Encoded | BadDocument]:
+    waiting: deque[InputDocument | BadDocument] = deque()
+    back: deque[InputDocument | BadDocument] = deque()
+
+    def texts() -> Iterator[str]:
+        while (row := back.popleft() if back else next(rows, None)) is not None:
+            waiting.append(row)
+            if isinstance(row, InputDocument):
+                yield row.text
+
+    def next_good() -> Iterator[InputDocument | BadDocument]:
+        """The rows before the next one that was handed over, and that one."""
+        while waiting:
+            row = waiting.popleft()
+            yield row
+            if isinstance(row, InputDocument):
+                return
+
+    while True:
+        try:
+            for result in analyser.stream(texts()):
+                for row in next_good():
+                    yield row if isinstance(row, BadDocument) else (_record(row), result)
+            yield from (row for row in next_good() if isinstance(row, BadDocument))
+            return
+        except InputError as error:
+            refused = list(next_good())
+            if not refused or not isinstance(refused[-1], InputDocument):
+                raise
+            yield from (row for row in refused[:-1] if isinstance(row, BadDocument))
+            yield BadDocument(refused[-1].place, str(error))
+            # Those behind it were handed over too, but their results are lost.
+            back.extendleft(reversed(waiting))
+            waiting.clear()
 
 
 def _record(row: InputDocument) -> DocumentRecord:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.neighbours import Terms
 
-__all__ = ["TOP_PHRASES", "Analyser", "DocumentRecord", "EncodedDocument", "Phrase", "best_phrases"]
+__all__ = [
+    "TOP_PHRASES",
+    "Analyser",
+    "DocumentRecord",
+    "EncodedDocument",
+    "Phrase",
+    "StreamAnalyser",
+    "best_phrases",
+]
 
 #: How many phrases of a document are kept (the paper's pruning strategy 1).
 TOP_PHRASES = 10
@@ -58,6 +66,15 @@ class Analyser(Protocol):
     def vocab_size(self) -> int: ...
 
     def __call__(self, texts: Sequence[str]) -> Sequence[EncodedDocument]: ...
+
+
+@runtime_checkable
+class StreamAnalyser(Analyser, Protocol):
+    """An analyser that rather takes its texts as they come, and works on many at a time."""
+
+    def stream(self, texts: Iterable[str]) -> Iterator[EncodedDocument]:
+        """What a collection keeps of each text, in order; texts are taken ahead of the results."""
+        ...
 
 
 def best_phrases(

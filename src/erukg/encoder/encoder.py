@@ -18,7 +18,7 @@ from erukg.encoder.vocabulary import Pieces, Vocabulary
 from erukg.errors import ModelError
 from erukg.neighbours import Terms
 
-__all__ = ["Encoder", "Encoding", "TermEncoder"]
+__all__ = ["Encoder", "Encoding", "TermEncoder", "read_parts", "windows"]
 
 # Neighbouring windows share this part of a window, so that every word is seen with context on both sides.
 _OVERLAP = 0.25
@@ -66,16 +66,7 @@ class Encoder:
     @classmethod
     def load(cls, path: str | Path, precision: str | None = None, threads: int = 1) -> Encoder:
         """Open the model in the folder `path`; `threads` is how many cores one pass may use."""
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
-
-        folder = ModelFolder.open(Path(path), precision)
-        vocabulary = Vocabulary.load(folder.tokenizer)
-        try:
-            head = load_file(folder.head)
-        except (SafetensorError, OSError, KeyError, ValueError) as error:
-            raise ModelError(f"{folder.head} cannot be read: {error}; the model is damaged, copy it again.") from error
-        return cls(folder, vocabulary, head, threads)
+        return cls(*read_parts(path, precision), threads)
 
     def pieces(self, words: Sequence[str]) -> Pieces:
         """The word pieces of each word of a text."""
@@ -104,7 +95,7 @@ class Encoder:
         vector = np.zeros(self.hidden_size, np.float32)
         first, last = pieces.starts[:-1], pieces.starts[1:] - 1
         nonempty = last >= first
-        for start, stop in self._windows(len(pieces.ids)):
+        for start, stop in windows(len(pieces.ids), self.window):
             states, parts, pooled = self._run(pieces.ids[start:stop])
             if len(terms):
                 (found,) = self._peaks.run(["peaks"], {"states": states, "rows": rows})
@@ -137,14 +128,6 @@ class Encoder:
         weights: NDArray[np.float32] = np.log1p(np.maximum(logits + self._bias[terms], 0)).astype(np.float32)
         weights[np.isin(terms, self.vocabulary.special)] = 0
         return weights
-
-    def _windows(self, length: int) -> list[tuple[int, int]]:
-        capacity = self.window - 2
-        if length <= capacity:
-            return [(0, length)] if length else []
-        step = max(1, int(capacity * (1 - _OVERLAP)))
-        starts = list(range(0, length - capacity, step))
-        return [(s, s + capacity) for s in starts] + [(length - capacity, length)]
 
     def _run(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         full = np.concatenate(([self.vocabulary.cls], ids, [self.vocabulary.sep])).astype(np.int32)
@@ -189,6 +172,29 @@ class Encoder:
                 self._peaks = open_session(PEAKS, 1)
                 self._session = session
             return self._session
+
+
+def read_parts(path: str | Path, precision: str | None) -> tuple[ModelFolder, Vocabulary, dict[str, Any]]:
+    """The checked folder of a model, its tokenizer, and the arrays of its head as they are in the file."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    folder = ModelFolder.open(Path(path), precision)
+    vocabulary = Vocabulary.load(folder.tokenizer)
+    try:
+        return folder, vocabulary, load_file(folder.head)
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise ModelError(f"{folder.head} cannot be read: {error}; the model is damaged, copy it again.") from error
+
+
+def windows(length: int, window: int) -> list[tuple[int, int]]:
+    """The ranges of pieces in which a text of `length` pieces runs, so that each has room for [CLS] and [SEP]."""
+    capacity = window - 2
+    if length <= capacity:
+        return [(0, length)] if length else []
+    step = max(1, int(capacity * (1 - _OVERLAP)))
+    starts = list(range(0, length - capacity, step))
+    return [(s, s + capacity) for s in starts] + [(length - capacity, length)]
 
 
 def _check_head(

@@ -1,4 +1,4 @@
-"""The child process of `erukg.readers.pdf`: PDF in, `{"text"}` or `{"error"}` out."""
+"""The child process of `erukg.readers.pdf`: PDF in, `{"text", "pages"}` or `{"error"}` out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _limit(seconds: int, memory: int) -> None:
             resource.setrlimit(what, (most, most))
 
 
-def extract(data: bytes, pages: int, characters: int) -> dict[str, str]:
+def extract(data: bytes, pages: int, characters: int) -> dict[str, str | int]:
     """The text, page after page, or the sentence that says why there is none."""
     import pypdf
     from pypdf.errors import DependencyError
@@ -42,11 +42,11 @@ def extract(data: bytes, pages: int, characters: int) -> dict[str, str]:
         texts.append(page.extract_text())
         length += len(texts[-1])
         if length > characters:
-            return {"error": f"The PDF's text is larger than {megabytes(characters)}; --max-mb raises the limit."}
+            return {"error": f"The PDF's text is larger than {megabytes(characters)}; split it, or raise the limit."}
     text = "\n\n".join(texts)
     if not text.strip():
         return {"error": "The PDF holds no text (a scan?); run optical character recognition on it first."}
-    return {"text": text}
+    return {"text": text, "pages": len(texts)}
 
 
 def main() -> None:

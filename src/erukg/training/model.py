@@ -37,6 +37,7 @@ class Shape:
     max_positions: int = 512
     type_vocab_size: int = 2
     eps: float = 1e-12
+    tag_width: int = TAG_WIDTH
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Shape:
@@ -57,6 +58,7 @@ class Shape:
             max_positions=int(config.get("max_position_embeddings", 512)),
             type_vocab_size=int(config.get("type_vocab_size", 2)),
             eps=float(config.get("layer_norm_eps", 1e-12)),
+            tag_width=int(config.get("tag_width", TAG_WIDTH)),
         )
 
     def to_config(self) -> dict[str, Any]:
@@ -79,6 +81,7 @@ class Shape:
             "pad_token_id": 0,
             "position_embedding_type": "absolute",
             "tie_word_embeddings": True,
+            "tag_width": self.tag_width,
         }
 
     def to_json(self) -> str:
@@ -167,9 +170,9 @@ class TermModel(nn.Module):  # type: ignore[misc]
         self.cls = _Node(predictions=predictions)
         states = len(self.tag_layers) * width
         self.tag = _Node(
-            project=nn.Linear(states, 2 * TAG_WIDTH, bias=False), out=nn.Linear(TAG_WIDTH, len(TAG_CLASSES))
+            project=nn.Linear(states, 2 * shape.tag_width, bias=False), out=nn.Linear(shape.tag_width, len(TAG_CLASSES))
         )
-        self.tag.register_parameter("bias", nn.Parameter(torch.zeros(TAG_WIDTH)))
+        self.tag.register_parameter("bias", nn.Parameter(torch.zeros(shape.tag_width)))
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2:
                 nn.init.normal_(parameter, std=0.02)
@@ -250,7 +253,8 @@ class TermModel(nn.Module):  # type: ignore[misc]
         class (-tion, -ive), which its first piece only hears of through attention.
         """
         pieces = self.tag_pieces(outputs).flatten(0, 1)
-        x = F.relu(pieces[first, :TAG_WIDTH] + pieces[last, TAG_WIDTH:] + self.tag.bias)
+        width = self.shape.tag_width
+        x = F.relu(pieces[first, :width] + pieces[last, width:] + self.tag.bias)
         return F.linear(x, self.tag.out.weight, self.tag.out.bias)
 
     def vector(self, outputs: Outputs) -> torch.Tensor:

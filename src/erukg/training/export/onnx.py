@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from erukg.errors import ModelError, require
-from erukg.training.model import TAG_WIDTH, TermModel
+from erukg.training.model import TermModel
 
 __all__ = ["EXACT_NODES", "check_onnx", "run_onnx", "write_onnx"]
 
@@ -81,7 +81,7 @@ def write_onnx(model: TermModel, path: str | Path) -> None:
     ]
     outputs = [
         value("states", kinds.FLOAT, ["batch", "length", shape.hidden_size]),
-        value("tags", kinds.FLOAT, ["batch", "length", 2 * TAG_WIDTH]),
+        value("tags", kinds.FLOAT, ["batch", "length", 2 * model.shape.tag_width]),
         value("vector", kinds.FLOAT, ["batch", shape.hidden_size]),
     ]
     body = onnx.helper.make_graph(graph.nodes, "erukg", inputs, outputs, list(graph.constants.values()))

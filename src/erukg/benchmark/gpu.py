@@ -1,0 +1,295 @@
+"""How fast a GPU is, and how near its results are to the CPU's.
+
+`python -m erukg.benchmark.gpu --model DIR --collection DIR --texts FILE.jsonl --out REPORT.json` runs it without the
+command line's own dependencies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from erukg.benchmark.agreement import agreement
+from erukg.benchmark.environment import NOTE, environment
+from erukg.benchmark.texts import documents
+from erukg.benchmark.timing import Progress, summary
+from erukg.collection import Collection
+from erukg.collection.bundled import bundled_collection
+from erukg.encoder import BatchEncoder, Encoder, find_device, find_model
+from erukg.encoder.batch import join, pack
+from erukg.errors import ErukgError, InputError
+from erukg.generator import KeyphraseGenerator
+from erukg.parallel import cores
+from erukg.results import Keyphrases
+from erukg.settings import Settings
+
+__all__ = ["GpuPlan", "measure_gpu"]
+
+# Rankings are compared over the best ten, whose places are looked up in lists of this length.
+_DEEP = 100
+_PASS_TEXTS = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuPlan:
+    """What is measured, and on how much.
+
+    streamed    documents of each stream; the texts are taken again and again
+    single      documents generated one at a time on the device
+    compared    documents whose results are compared with the CPU's
+    workers     processes beside the model's; None for the cores less two
+    arithmetic  of the network on the device; None for what the model's folder suggests
+    """
+
+    model: str | None = None
+    collection: str | None = None
+    no_collection: bool = False
+    device: str = "cuda"
+    arithmetic: str | None = None
+    compiled: bool = False
+    workers: int | None = None
+    streamed: int = 30_000
+    single: int = 50
+    compared: int = 300
+    neighbours: int = 100
+    top_k: int = 10
+
+
+def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Progress | None = None) -> dict[str, Any]:
+    """Measure streams, single documents and agreement; the report is ready to be written as JSON."""
+    tell: Progress = progress or (lambda what, done, total: None)
+    given = list(texts) if texts is not None else documents(300)
+    if not given:
+        raise InputError("There are no documents to measure with; give some, or none at all for the built-in ones.")
+    from erukg.encoder.torch_encoder import TorchEncoder
+
+    device = "cpu" if plan.device == "cpu" else find_device(plan.device)
+    if device is None:
+        raise InputError("torch sees no CUDA device here, so there is nothing to measure on it.")
+    folder = find_model(plan.model)
+    encoder = TorchEncoder.load(folder, device=device, arithmetic=plan.arithmetic, compiled=plan.compiled)
+    background = _open(plan, encoder)
+    on_device = KeyphraseGenerator(encoder, background)
+    on_cpu = KeyphraseGenerator(Encoder.load(folder), background)
+    settings = on_cpu.settings.replace(neighbours=plan.neighbours)
+    tasks = {"extract": settings.extraction()}
+    if background is not None:
+        tasks[f"generate N={plan.neighbours}"] = settings
+    words = sum(len(text.split()) for text in given) / len(given)
+    report: dict[str, Any] = {
+        "format": "erukg-benchmark-gpu",
+        "version": 1,
+        "note": NOTE,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": environment(),
+        "device": _described(device),
+        "settings": {
+            **dataclasses.asdict(plan),
+            "model": str(folder),
+            "arithmetic": encoder.arithmetic,
+            "workers": plan.workers or max(1, cores() - 2),
+            "texts": {"documents": len(given), "mean_words": words},
+            "collection_documents": len(background) if background is not None else None,
+            "generator": settings.to_dict(),
+        },
+        "single": {},
+        "stream": {},
+        "host": {},
+        "cpu": {},
+        "agreement": {},
+    }
+    # Compiled kernels are stored by whoever needs them first; workers would all do so at once.
+    on_cpu.generate(given[0], plan.top_k, settings)
+    tell("network", 0, 1)
+    report["network"] = _network(encoder, given, plan.compiled)
+    tell("network", 1, 1)
+    for number, (name, wanted) in enumerate(tasks.items()):
+        tell("streams", 4 * number, 4 * len(tasks))
+        report["stream"][name] = _stream(on_device, given, wanted, plan)
+        tell("streams", 4 * number + 1, 4 * len(tasks))
+        report["single"][name] = _single(on_device, given, wanted, plan)
+        report["host"][name] = _host(on_device, given, wanted, plan)
+        tell("streams", 4 * number + 2, 4 * len(tasks))
+        some = given[: plan.compared]
+        start = time.perf_counter()
+        ours = list(on_cpu.generate_batch(some, _DEEP, wanted))
+        seconds = time.perf_counter() - start
+        report["cpu"][name] = {"documents": len(some), "documents_per_second": len(some) / seconds}
+        tell("streams", 4 * number + 3, 4 * len(tasks))
+        theirs = list(on_device.generate_batch(some, _DEEP, wanted, threads=plan.workers))
+        report["agreement"][name] = _agreement(ours, theirs, plan.top_k)
+        tell("streams", 4 * number + 4, 4 * len(tasks))
+    report["memory"] = {
+        "largest_process_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3,
+        "this_process_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+    }
+    return report
+
+
+def _open(plan: GpuPlan, encoder: Encoder) -> Collection | None:
+    if plan.no_collection:
+        return None
+    path = Path(plan.collection) if plan.collection is not None else bundled_collection(encoder.fingerprint)
+    return Collection.open(path) if path is not None else None
+
+
+def _described(device: str) -> dict[str, Any]:
+    import torch
+
+    found: dict[str, Any] = {"name": device, "torch": torch.__version__}
+    if device != "cpu":
+        properties = torch.cuda.get_device_properties(device)
+        found |= {"gpu": properties.name, "memory_gb": properties.total_memory / 1e9}
+    return found
+
+
+def _network(encoder: Any, texts: Sequence[str], compiled: bool) -> dict[str, Any]:
+    """The network alone on prepared texts: documents a second without and with the whole vocabulary."""
+    from erukg.document import Document
+
+    start = time.perf_counter()
+    is_compiled = encoder.warm_up(compiled=compiled)
+    loaded = time.perf_counter() - start
+    wanted = _PASS_TEXTS if encoder.device.type == "cuda" else 16
+    some = list(islice(cycle(texts), wanted))
+    pieces = [encoder.pieces(Document.parse(text).words) for text in some]
+    packed = join([pack([(p, _distinct(p.ids))], encoder.window) for p in pieces])
+    rates = {}
+    for name, top in (("candidate terms", 0), ("whole vocabulary", 256)):
+        encoder.encode_batch(packed, top)
+        rounds = 10 if encoder.device.type == "cuda" else 1
+        start = time.perf_counter()
+        for _ in range(rounds):
+            encoder.encode_batch(packed, top)
+        rates[name] = rounds * len(some) / (time.perf_counter() - start)
+    return {
+        "seconds_to_load": loaded,
+        "compiled": is_compiled,
+        "documents": len(some),
+        "mean_pieces": sum(len(p.ids) for p in pieces) / len(pieces),
+        "documents_per_second": rates,
+    }
+
+
+def _distinct(ids: Any) -> Any:
+    import numpy as np
+
+    return np.unique(ids)
+
+
+def _stream(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
+    """Documents a second, from the call on and from the moment the first result is there."""
+    source = islice(cycle(texts), plan.streamed)
+    start = time.perf_counter()
+    stream = generator.generate_batch(source, plan.top_k, settings, threads=plan.workers)
+    next(stream)
+    first = time.perf_counter()
+    # What was on the way when the first result came is not counted: it was worked on before the clock started.
+    head = min(plan.streamed // 4, 10_000)
+    count = 1 + sum(1 for _ in islice(stream, head))
+    begin = time.perf_counter()
+    rest = sum(1 for _ in stream)
+    end = time.perf_counter()
+    return {
+        "documents": count + rest,
+        "seconds": end - start,
+        "seconds_to_first": first - start,
+        "documents_per_second": rest / (end - begin) if rest else None,
+        "documents_per_second_with_start": (count + rest) / (end - start),
+    }
+
+
+def _single(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
+    """One document at a time, the model on the device and everything else in this process."""
+    generator.generate(texts[0], plan.top_k, settings)
+    seconds = []
+    for text in islice(cycle(texts), plan.single):
+        start = time.perf_counter()
+        generator.generate(text, plan.top_k, settings)
+        seconds.append(time.perf_counter() - start)
+    return summary(seconds)
+
+
+def _host(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
+    """Milliseconds of one core that a document takes beside the model, before and after it."""
+    assert isinstance(generator.encoder, BatchEncoder)
+    some = list(islice(cycle(texts), min(200, max(plan.single, 1))))
+    start = time.perf_counter()
+    readings = [generator.read(text, plan.top_k, settings) for text in some]
+    read = time.perf_counter() - start
+    start = time.perf_counter()
+    encodings = [generator.encoder.encode(reading.pieces, reading.terms) for reading in readings]
+    encode = time.perf_counter() - start
+    start = time.perf_counter()
+    for reading, encoding in zip(readings, encodings, strict=True):
+        generator.finish(reading, encoding, plan.top_k, settings)
+    finish = time.perf_counter() - start
+    ms = {"read": read, "encode one": encode, "finish": finish}
+    return {"documents": len(some), "ms": {name: seconds / len(some) * 1e3 for name, seconds in ms.items()}}
+
+
+def _agreement(ours: Iterable[Keyphrases], theirs: Iterable[Keyphrases], k: int) -> dict[str, Any]:
+    pairs = list(zip(ours, theirs, strict=True))
+
+    def lists(kind: Callable[[Keyphrases], Any]) -> Iterator[tuple[list[str], list[str]]]:
+        for a, b in pairs:
+            yield [p.phrase.lower() for p in kind(a)], [p.phrase.lower() for p in kind(b)]
+
+    found = {"present": agreement(lists(lambda r: r.present), k)}
+    if any(a.absent for a, _ in pairs):
+        found["absent"] = agreement(lists(lambda r: r.absent), k)
+    return found
+
+
+def _texts(path: Path, limit: int) -> list[str]:
+    """`title`, `abstract` and `text` of the lines of a JSON Lines file, joined as the command line joins them."""
+    from erukg.readers import InputDocument, read_documents
+
+    found = (item.text for item in read_documents([path]) if isinstance(item, InputDocument))
+    return [text for text in islice(found, limit) if text.strip()]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m erukg.benchmark.gpu", description=__doc__)
+    parser.add_argument("--model", help="model folder (default: the bundled one)")
+    parser.add_argument("--collection", help="collection folder (default: the bundled one)")
+    parser.add_argument("--no-collection", action="store_true", help="extraction only")
+    parser.add_argument("--texts", type=Path, help="documents, one a line of JSON (default: built-in ones)")
+    parser.add_argument("--limit", type=int, default=5000, help="texts read at most")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--arithmetic", help="int8, fp32, bf16 or fp16 (default: as the model's folder)")
+    parser.add_argument("--compile", dest="compiled", action="store_true", help="let torch compile parts first")
+    parser.add_argument("--workers", type=int)
+    for name in ("streamed", "single", "compared", "neighbours"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(GpuPlan(), name))
+    parser.add_argument("--out", type=Path, help="where to write the report (default: standard output)")
+    given = vars(parser.parse_args(arguments))
+    path, limit, out = given.pop("texts"), given.pop("limit"), given.pop("out")
+    try:
+        report = measure_gpu(GpuPlan(**given), _texts(path, limit) if path is not None else None, _tell)
+    except ErukgError as error:
+        print(f"erukg: {error}", file=sys.stderr)
+        return 1
+    text = json.dumps(report, indent=1)
+    if out is not None:
+        out.write_text(text + "\n", "utf-8")
+    print(text if out is None else json.dumps({k: report[k] for k in ("stream", "single", "agreement")}, indent=1))
+    return 0
+
+
+def _tell(what: str, done: int, total: int) -> None:
+    print(f"{what}: {done} of {total}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""The analyser with its model on a GPU: processes beside it parse texts and find their phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from erukg.collection.encoded import TOP_PHRASES, EncodedDocument
+from erukg.collection.weights import MOST_TERMS
+from erukg.encoder import BatchEncoder
+
+__all__ = ["GpuAnalyser"]
+
+
+class GpuAnalyser:
+    """`StreamAnalyser` over an encoder on a device: what `ModelAnalyser` gives, up to rounding.
+
+    Of the vocabulary's weights it keeps as many as a collection can, the largest.
+    """
+
+    def __init__(
+        self,
+        encoder: BatchEncoder,
+        *,
+        workers: int | None = None,
+        phrases: int = TOP_PHRASES,
+        max_words: int = 5,
+        length_penalty: float = -0.25,
+    ) -> None:
+        self._encoder = encoder
+        self._workers = workers
+        self._phrases = phrases
+        self._max_words = max_words
+        self._length_penalty = length_penalty
+
+    @property
+    def fingerprint(self) -> str:
+        return self._encoder.fingerprint
+
+    @property
+    def vocab_size(self) -> int:
+        return self._encoder.vocab_size
+
+    def __call__(self, texts: Sequence[str]) -> list[EncodedDocument]:
+        return list(self.stream(texts))
+
+    def stream(self, texts: Iterable[str]) -> Iterator[EncodedDocument]:
+        from erukg.gpu import stream_encoded
+
+        return stream_encoded(
+            self._encoder,
+            texts,
+            top=MOST_TERMS + 1,
+            phrases=self._phrases,
+            max_words=self._max_words,
+            length_penalty=self._length_penalty,
+            workers=self._workers,
+        )

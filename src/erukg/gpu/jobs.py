@@ -1,0 +1,145 @@
+"""What a worker does with a text before and after the model has run; a job travels to the worker as plain data."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.collection import Collection
+from erukg.collection.analyser import phrases_of
+from erukg.collection.encoded import EncodedDocument, Phrase
+from erukg.document import Document
+from erukg.encoder import Encoder, Encoding, Pieces
+from erukg.errors import CollectionError, ErukgWarning
+from erukg.generator import KeyphraseGenerator
+from erukg.gpu.compact import Compact, compact, restore
+from erukg.settings import Settings
+
+__all__ = ["CollectionJob", "Job", "KeyphraseJob", "Task", "Top"]
+
+Top = tuple[NDArray[np.int32], NDArray[np.float32]]
+
+
+class Task(Protocol):
+    """A job at work in a worker."""
+
+    @property
+    def window(self) -> int: ...
+
+    def read(self, item: Any) -> tuple[Any, Pieces, NDArray[np.int32]]:
+        """What to keep of the text until the model has run, its pieces, and the terms whose weights are wanted."""
+        ...
+
+    def finish(self, kept: Any, encoding: Encoding, top: Top | None) -> Any:
+        """The result, in a form that travels fast."""
+        ...
+
+
+class Job(Protocol):
+    """Plain data that says what is to be done; `open` is called in the worker, `restore` by the caller."""
+
+    @property
+    def top(self) -> int:
+        """How many of the best terms of the whole vocabulary are wanted of each text."""
+        ...
+
+    def open(self) -> Task: ...
+
+    def restore(self, result: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeyphraseJob:
+    """`KeyphraseGenerator.generate` for (id, text) pairs."""
+
+    model: Path
+    collection: Path | None
+    commit: int
+    top_k: int
+    settings: Settings
+    explain: bool
+    top: int = 0
+
+    def open(self) -> Task:
+        # Only its tokenizer is used: the network is loaded when something is encoded, which nothing is here.
+        encoder = Encoder.load(self.model)
+        background = None
+        if self.collection is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ErukgWarning)  # the caller has opened it too, and been warned
+                background = Collection.open(self.collection)
+            if background.manifest.number != self.commit:
+                raise CollectionError(f"{self.collection} has changed since it was opened; open it again.")
+        return _KeyphraseTask(KeyphraseGenerator(encoder, background), encoder.window, self)
+
+    def restore(self, result: Compact) -> Any:
+        return restore(result)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyphraseTask:
+    generator: KeyphraseGenerator
+    window: int
+    job: KeyphraseJob
+
+    def read(self, item: Any) -> tuple[Any, Pieces, NDArray[np.int32]]:
+        id, text = item
+        reading = self.generator.read(text, self.job.top_k, self.job.settings, id=id)
+        return (id, reading), reading.pieces, reading.terms
+
+    def finish(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
+        id, reading = kept
+        job = self.job
+        result = self.generator.finish(reading, encoding, job.top_k, job.settings, explain=job.explain, id=id)
+        return compact(result)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionJob:
+    """What a collection keeps of texts: their best terms and phrases."""
+
+    model: Path
+    top: int
+    phrases: int
+    max_words: int
+    length_penalty: float
+
+    def open(self) -> Task:
+        return _CollectionTask(Encoder.load(self.model), self)
+
+    def restore(self, result: Compact) -> EncodedDocument:
+        terms, weights, phrases = result
+        return EncodedDocument(terms, weights, [Phrase(*phrase) for phrase in phrases])
+
+
+@dataclass(frozen=True, slots=True)
+class _CollectionTask:
+    encoder: Encoder
+    job: CollectionJob
+
+    @property
+    def window(self) -> int:
+        return self.encoder.window
+
+    def read(self, item: Any) -> tuple[Any, Pieces, NDArray[np.int32]]:
+        document = Document.parse(item)
+        pieces = self.encoder.pieces(document.words)
+        terms = np.unique(pieces.ids)
+        return (document, terms), pieces, terms
+
+    def finish(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
+        document, terms = kept
+        job = self.job
+        weights = np.zeros(self.encoder.vocab_size, np.float32)
+        weights[terms] = encoding.weights
+        phrases = phrases_of(
+            document, encoding.tags, weights, self.encoder, job.max_words, job.length_penalty, job.phrases
+        )
+        assert top is not None
+        above = top[1] > 0
+        return top[0][above], top[1][above], [(phrase.fold, phrase.form, phrase.terms) for phrase in phrases]

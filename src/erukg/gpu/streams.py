@@ -1,0 +1,76 @@
+"""The streams there are: keyphrases, and what collections keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from erukg.collection import Collection
+from erukg.encoder.batch import BatchEncoder
+from erukg.errors import InputError
+from erukg.gpu.jobs import CollectionJob, KeyphraseJob
+from erukg.gpu.pipeline import CHUNK, stream
+from erukg.gpu.server import Model
+from erukg.settings import Settings
+
+if TYPE_CHECKING:
+    from erukg.collection.encoded import EncodedDocument
+    from erukg.generator import KeyphraseGenerator
+    from erukg.results import Keyphrases
+
+__all__ = ["stream_encoded", "stream_keyphrases"]
+
+
+def stream_keyphrases(
+    generator: KeyphraseGenerator,
+    items: Iterable[tuple[str | None, str]],
+    top_k: int,
+    settings: Settings,
+    *,
+    explain: bool = False,
+    workers: int | None = None,
+    chunk: int = CHUNK,
+) -> Iterator[Keyphrases]:
+    """`generator.generate` for (id, text) pairs; `workers` is the number of processes beside the model's."""
+    encoder, background = generator.encoder, generator.background
+    if not isinstance(encoder, BatchEncoder):
+        raise InputError("This generator's model does not run on a device; make it with from_pretrained(device=...).")
+    if background is not None and not isinstance(background, Collection):
+        raise InputError("Streams on a device need a collection that is stored in a folder.")
+    if generator.tagger is not None:
+        raise InputError("Streams on a device take the model's own tags; leave the tagger out, or use the device cpu.")
+    job = KeyphraseJob(
+        encoder.folder.path.absolute(),
+        background.folder.absolute() if background is not None else None,
+        background.manifest.number if background is not None else 0,
+        top_k,
+        settings,
+        explain,
+    )
+    return stream(_model(encoder, job.top), job, items, workers, chunk)
+
+
+def stream_encoded(
+    encoder: BatchEncoder,
+    texts: Iterable[str],
+    *,
+    top: int,
+    phrases: int,
+    max_words: int,
+    length_penalty: float,
+    workers: int | None = None,
+) -> Iterator[EncodedDocument]:
+    """What a collection keeps of each text."""
+    job = CollectionJob(encoder.folder.path.absolute(), top, phrases, max_words, length_penalty)
+    return stream(_model(encoder, job.top), job, texts, workers)
+
+
+def _model(encoder: BatchEncoder, top: int) -> Model:
+    return Model(
+        encoder.folder.path.absolute(),
+        encoder.folder.precision,
+        encoder.device_name,
+        encoder.arithmetic,
+        encoder.compiled,
+        top,
+    )

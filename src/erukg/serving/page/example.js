@@ -1,0 +1,6 @@
+// An invented abstract, to try the page with.
+
+export const EXAMPLE = `Listening for whales with few labels: call detection on drifting hydrophones
+Passive acoustic monitoring records thousands of hours of underwater sound, of which only a few minutes hold the calls that marine biologists are looking for. We describe a detector of humpback and blue whale calls that learns from a small number of annotated spectrograms. A convolutional network is first trained to tell apart short segments of unlabelled recordings, and then fine-tuned on two hundred annotated calls. Since ship noise, rain and the hydrophone itself change from one recording site to the next, the network adapts its normalisation statistics at every site, without further annotation.
+
+We evaluate the detector on recordings from three oceans and compare it with template matching and with a network trained from scratch. Most whale calls are found at one false alarm an hour, and the number of annotated spectrograms can be halved before the detector falls behind template matching. The network is small enough to run on a battery-powered buoy, so that only detected calls have to be sent to shore. Errors remain where the songs of several whales overlap, and we discuss how source separation could help.`;

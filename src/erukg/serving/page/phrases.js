@@ -1,0 +1,79 @@
+// The lists beside the text: phrases in it, phrases not in it, and a baseline's for comparison.
+
+import { el, formatNumber } from "./dom.js";
+import { sourceMark } from "./explaining.js";
+import { phraseKey, strengths } from "./text.js";
+
+const SOURCES_SHOWN = 2;
+
+// `choose(kind, index)` when one is clicked, `point(index or null)` when one is pointed at.
+export function phraseList(found, kind, { choose, point, shared }) {
+  const strong = strengths(found);
+  return el(
+    "ol",
+    { class: `phrase-list ${kind}` },
+    ...found.map((one, i) => {
+      const button = el(
+        "button",
+        {
+          type: "button",
+          class: "phrase",
+          "aria-pressed": "false",
+          "data-kind": kind,
+          "data-index": i,
+          on: {
+            click: () => choose(kind, i),
+            mouseenter: () => point?.(i),
+            mouseleave: () => point?.(null),
+            focus: () => point?.(i),
+            blur: () => point?.(null),
+          },
+        },
+        el("span", { class: "rank", "aria-hidden": "true" }, String(i + 1)),
+        el("span", { class: "name" }, one.phrase, shared?.has(phraseKey(one.phrase)) && sharedMark()),
+        el("span", { class: "score" }, formatNumber(one.score)),
+        el("span", { class: "line", vars: { "--strength": strong[i] } }),
+      );
+      return el("li", {}, button, kind === "absent" && sourcesLine(one.sources));
+    }),
+  );
+}
+
+function sourcesLine(sources) {
+  const rest = sources.length - SOURCES_SHOWN;
+  return el(
+    "p",
+    { class: "from" },
+    ...sources.slice(0, SOURCES_SHOWN).map(sourceMark),
+    rest > 0 && el("span", { class: "share" }, `+${rest}`),
+  );
+}
+
+export function baselineList(found, ours) {
+  const strong = strengths(found);
+  const shared = new Set(ours.map((one) => phraseKey(one.phrase)));
+  return el(
+    "ol",
+    { class: "phrase-list baseline" },
+    ...found.map((one, i) =>
+      el(
+        "li",
+        { class: "phrase" },
+        el("span", { class: "rank", "aria-hidden": "true" }, String(i + 1)),
+        el("span", { class: "name" }, one.phrase, shared.has(phraseKey(one.phrase)) && sharedMark()),
+        el("span", { class: "score" }, formatNumber(one.score)),
+        el("span", { class: "line", vars: { "--strength": strong[i] } }),
+      ),
+    ),
+  );
+}
+
+function sharedMark() {
+  return el("span", { class: "both", title: "in both lists" }, el("span", { class: "sr-only" }, " (in both lists)"));
+}
+
+// Lines that stand where phrases will be, while the first answer is on its way.
+export function ghostList(count) {
+  const lines = Array.from({ length: count }, (_, i) => el("span", { vars: { "--width": `${85 - ((i * 37) % 45)}%` } }));
+  return el("div", { class: "ghosts", "aria-hidden": "true" }, ...lines);
+}

@@ -1,0 +1,329 @@
+// The document view: a text, its phrases marked in it and listed beside it, and why.
+
+import { ServiceError, isStopped, latestOnly, readFile } from "./api.js";
+import { announce, byId, el, notice, plural, show } from "./dom.js";
+import { EXAMPLE } from "./example.js";
+import { explanationCard } from "./explaining.js";
+import { exportRow } from "./exporting.js";
+import { baselineList, ghostList, phraseList } from "./phrases.js";
+import { phraseKey, segments, strengths } from "./text.js";
+
+const keyphrases = latestOnly();
+const comparison = latestOnly();
+
+// What is on the sheet now; `result` belongs to `text`, also while the next one is on its way.
+const sheet = { id: null, text: "", result: null, alpha: 1, beta: 1, baseline: null, chosen: null, opener: null };
+let turning = null; // the controls; none in a report
+let opening = null; // stops the file that is being read
+let service = null; // what the service said about itself; none in a report
+
+export function startSheet(info, controls) {
+  service = info;
+  turning = controls;
+  byId("entry").addEventListener("submit", (event) => {
+    event.preventDefault();
+    openText(byId("text").value, sheet.id);
+  });
+  byId("text").addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("entry").requestSubmit();
+  });
+  // A text pasted into the empty field is meant to be looked at, not edited.
+  byId("text").addEventListener("paste", () => {
+    const empty = byId("text").value === "";
+    setTimeout(() => empty && byId("text").value.trim() && byId("entry").requestSubmit());
+  });
+  byId("example").addEventListener("click", () => openText(EXAMPLE, "example"));
+  byId("edit").addEventListener("click", () => editText());
+  byId("fresh").addEventListener("click", () => {
+    putText(null, "");
+    editText();
+  });
+  startReading();
+}
+
+// What a report needs of this view: everything but the entry of texts.
+export function startReading() {
+  exportRow(byId("document-export"), () => [sheet.result], () => fileName(sheet.id ?? "keyphrases"));
+  byId("reading").addEventListener("click", (event) => {
+    const mark = event.target.closest("mark");
+    if (mark) chooseAt(mark);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && sheet.chosen) closeExplanation();
+  });
+}
+
+function fileName(id) {
+  return id.replace(/\.\w+$/, "").replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(-80) || "keyphrases";
+}
+
+function putText(id, text) {
+  keyphrases.stop();
+  comparison.stop();
+  busy(false);
+  Object.assign(sheet, { id, text, result: null, baseline: null, chosen: null });
+  byId("text").value = text;
+  byId("document-notice").replaceChildren();
+  show(byId("explanation"), false);
+  show(byId("lists"), false);
+  show(byId("guide"), true);
+}
+
+function editText() {
+  show(byId("entry"), true);
+  show(byId("reading"), false);
+  show(byId("sheet-bar"), false);
+  byId("text").focus();
+}
+
+export function openText(text, id = null) {
+  putText(id, text);
+  if (!text.trim()) {
+    notice(byId("document-notice"), "There is no text yet. Paste one, open a file, or try the example.");
+    byId("text").focus();
+    return;
+  }
+  showText(id);
+  refresh();
+}
+
+// A document whose phrases are known already, as all are in a report.
+export function openResult(document_, made) {
+  putText(document_.id, document_.text);
+  showText(document_.title || document_.id);
+  sheet.result = document_.result;
+  sheet.alpha = made.alpha;
+  sheet.beta = made.beta;
+  drawResult();
+}
+
+function showText(name) {
+  show(byId("entry"), false);
+  show(byId("reading"), true);
+  show(byId("sheet-bar"), true);
+  byId("sheet-name").textContent = name ?? "";
+  byId("reading").replaceChildren(document.createTextNode(sheet.text));
+}
+
+export async function openFile(file) {
+  opening?.abort();
+  opening = new AbortController();
+  const { signal } = opening;
+  keyphrases.stop();
+  busy(true);
+  try {
+    openText(await readFile(file, { signal }), file.name);
+  } catch (error) {
+    if (isStopped(error)) return;
+    busy(false);
+    notice(byId("document-notice"), `${file.name}: ${error.message}`, [["Try again", () => openFile(file)]]);
+  }
+}
+
+// Ask again for the sheet's text, with the controls as they are now.
+export async function refresh() {
+  if (!sheet.text.trim() || byId("reading").hidden) return;
+  const mode = turning.mode();
+  const body = {
+    documents: [{ id: sheet.id ?? "text", text: sheet.text }],
+    mode,
+    top_k: turning.topK(),
+    settings: turning.changes(),
+    explain: true,
+  };
+  busy(true);
+  if (sheet.result === null) drawWaiting();
+  compareAgain();
+  try {
+    const answer = await keyphrases.call("v1/keyphrases", {
+      body,
+      waiting: (seconds) => announce(`The service is busy; asking again in ${seconds} seconds.`),
+    });
+    const [result] = answer.results;
+    if (result.error) throw new ServiceError(result.error);
+    sheet.result = result;
+    sheet.alpha = mode === "extract" ? 1 : turning.value("alpha");
+    sheet.beta = mode === "extract" ? 1 : turning.value("beta");
+    byId("document-notice").replaceChildren();
+    busy(false);
+    drawResult();
+    announce(`${plural(result.present.length, "phrase")} in the text, ${result.absent.length} not in it.`);
+  } catch (error) {
+    if (isStopped(error)) return;
+    busy(false);
+    if (sheet.result === null) show(byId("lists"), false);
+    notice(byId("document-notice"), error.message, [["Try again", refresh]]);
+  }
+}
+
+async function compareAgain() {
+  const system = turning.baseline();
+  if (!system) {
+    comparison.stop();
+    sheet.baseline = null;
+    return;
+  }
+  const label = byId("baseline").selectedOptions[0].textContent;
+  try {
+    const body = { text: sheet.text, system, top_k: turning.topK() };
+    const { results } = await comparison.call("v1/baseline", { body });
+    sheet.baseline = { label, results };
+  } catch (error) {
+    if (isStopped(error)) return;
+    sheet.baseline = { label, results: [], error: error.message };
+  }
+  if (sheet.result !== null) drawLists();
+}
+
+function busy(on) {
+  show(byId("busy"), on);
+  byId("document").setAttribute("aria-busy", String(on));
+}
+
+function drawWaiting() {
+  show(byId("guide"), false);
+  show(byId("lists"), true);
+  byId("present-count").textContent = "";
+  byId("absent-count").textContent = "";
+  byId("beside").replaceChildren(ghostList(7));
+  byId("absent-list").replaceChildren(ghostList(4));
+}
+
+function drawResult() {
+  drawMarks();
+  drawLists();
+  if (sheet.chosen) keepChosen();
+}
+
+function drawMarks() {
+  const { text, result } = sheet;
+  const strong = strengths(result.present);
+  const pieces = segments(text, result.present).map(({ start, end, phrases }) => {
+    const piece = text.slice(start, end);
+    if (phrases.length === 0) return document.createTextNode(piece);
+    return el("mark", { "data-phrases": phrases.join(" "), vars: { "--strength": strong[phrases[0]] } }, piece);
+  });
+  byId("reading").replaceChildren(...pieces);
+}
+
+function drawLists() {
+  const { result, baseline } = sheet;
+  show(byId("guide"), false);
+  show(byId("lists"), true);
+  byId("present-count").textContent = result.present.length || "";
+  byId("absent-count").textContent = result.absent.length || "";
+  const shared = baseline && new Set(baseline.results.map((one) => phraseKey(one.phrase)));
+  const ours =
+    result.present.length > 0
+      ? phraseList(result.present, "present", { choose, point, shared })
+      : el("p", { class: "none" }, "No phrases were found in this text.");
+  byId("beside").classList.toggle("two", baseline !== null);
+  byId("beside").replaceChildren(
+    ...(baseline === null
+      ? [ours]
+      : [
+          el("div", {}, el("h3", {}, "erukg"), ours),
+          el("div", { id: "baseline-list" }, el("h3", {}, baseline.label), theirs(baseline, result.present)),
+        ]),
+  );
+  byId("absent-list").replaceChildren(
+    result.absent.length > 0
+      ? phraseList(result.absent, "absent", { choose })
+      : el("p", { class: "none" }, whyNoneAbsent()),
+  );
+  pressChosen();
+}
+
+function theirs(baseline, ours) {
+  if (baseline.error) return el("p", { class: "none" }, baseline.error);
+  if (baseline.results.length === 0) return el("p", { class: "none" }, "It finds no phrases in this text.");
+  return baselineList(baseline.results, ours);
+}
+
+function whyNoneAbsent() {
+  if (turning?.mode() === "extract") return "Extraction looks only at the text. Switch to Generate for these.";
+  if (service && !service.collection) return "There is no collection of other documents to learn from; see erukg collection build.";
+  return "No similar documents suggest other phrases.";
+}
+
+// Light up in the text what is pointed at in the list.
+function point(index) {
+  for (const mark of byId("reading").querySelectorAll("mark")) {
+    const numbers = mark.dataset.phrases.split(" ");
+    mark.classList.toggle("lit", index !== null && numbers.includes(String(index)));
+  }
+}
+
+function choose(kind, index, others = []) {
+  const found = sheet.result[kind][index];
+  if (!sheet.chosen) sheet.opener = document.activeElement;
+  sheet.chosen = { kind, index, found, others };
+  drawExplanation();
+  const card = byId("explanation");
+  card.focus({ preventScroll: true });
+  card.scrollTop = 0;
+  card.parentElement.scrollTop = 0;
+  card.scrollIntoView({ block: "nearest" });
+}
+
+function drawExplanation() {
+  const { alpha, beta, chosen } = sheet;
+  byId("explanation").replaceChildren(
+    ...explanationCard(
+      { ...chosen, alpha, beta },
+      { close: closeExplanation, choose: (other) => choose(other.kind, other.index, swapped(other)) },
+    ),
+  );
+  show(byId("explanation"), true);
+  pressChosen();
+}
+
+function swapped(other) {
+  const { kind, index, found, others } = sheet.chosen;
+  return [{ kind, index, found }, ...others.filter((one) => one.index !== other.index)];
+}
+
+function chooseAt(mark) {
+  const [first, ...rest] = mark.dataset.phrases.split(" ").map(Number);
+  choose("present", first, rest.map((index) => ({ kind: "present", index, found: sheet.result.present[index] })));
+}
+
+// After a new answer the chosen phrase may stand elsewhere, or nowhere.
+function keepChosen() {
+  const key = phraseKey(sheet.chosen.found.phrase);
+  for (const kind of ["present", "absent"]) {
+    const index = sheet.result[kind].findIndex((one) => phraseKey(one.phrase) === key);
+    if (index < 0) continue;
+    sheet.chosen = { kind, index, found: sheet.result[kind][index], others: [] };
+    drawExplanation();
+    return;
+  }
+  const away = byId("explanation").contains(document.activeElement);
+  sheet.chosen = null;
+  show(byId("explanation"), false);
+  if (away) byId("main").focus({ preventScroll: true });
+  pressChosen();
+}
+
+function pressChosen() {
+  const { chosen } = sheet;
+  for (const button of byId("lists").querySelectorAll("button.phrase")) {
+    const here = chosen && button.dataset.kind === chosen.kind && Number(button.dataset.index) === chosen.index;
+    button.setAttribute("aria-pressed", String(Boolean(here)));
+  }
+  for (const mark of byId("reading").querySelectorAll("mark")) {
+    const numbers = mark.dataset.phrases.split(" ");
+    mark.classList.toggle("chosen", chosen?.kind === "present" && numbers.includes(String(chosen.index)));
+  }
+}
+
+function closeExplanation() {
+  const { kind, index } = sheet.chosen;
+  const inside = byId("explanation").contains(document.activeElement);
+  sheet.chosen = null;
+  show(byId("explanation"), false);
+  pressChosen();
+  if (!inside) return;
+  const button = byId("lists").querySelector(`button[data-kind="${kind}"][data-index="${index}"]`);
+  (sheet.opener?.isConnected && sheet.opener !== document.body ? sheet.opener : button)?.focus();
+}

@@ -1,0 +1,110 @@
+"""Files sent to the service, as text. PDFs are parsed in processes of their own, a few at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from python_multipart.multipart import parse_options_header
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from erukg.errors import InputError, MissingExtraError
+from erukg.readers.items import Limits
+from erukg.readers.pdf import PdfText, parse_pdf
+from erukg.readers.streams import decode
+from erukg.serving.bodies import media_type
+from erukg.serving.limits import ServiceLimits
+from erukg.serving.problems import Problem
+
+__all__ = ["Files", "sent_file"]
+
+_TEXT = ("text/plain", "text/markdown", "application/pdf", "application/octet-stream", "")
+_WAITING = 4
+
+
+class Files:
+    """Turns the bytes of a file into text."""
+
+    def __init__(self, limits: ServiceLimits) -> None:
+        self._most = limits.pdf_readers * (1 + _WAITING)
+        self._at_work = 0
+        self._threads = ThreadPoolExecutor(limits.pdf_readers, thread_name_prefix="erukg-pdf")
+        self._limits = Limits(
+            document_bytes=limits.characters,
+            pdf_bytes=limits.file_bytes,
+            pdf_pages=limits.pdf_pages,
+            pdf_seconds=limits.pdf_seconds,
+            pdf_memory=limits.pdf_memory,
+        )
+
+    async def read(self, data: bytes) -> dict[str, Any]:
+        """`{"text"}`, for a PDF with `"pages"`; raises a Problem when the bytes are neither PDF nor text."""
+        try:
+            if b"%PDF-" in data[:1024]:
+                return await self._pdf(data)
+            text = decode(data)
+        except MissingExtraError:
+            raise Problem(415, "This service cannot read PDFs, only text; its 'pdf' extra is not installed.") from None
+        except InputError as error:
+            raise Problem(422, str(error)) from None
+        if len(text) > self._limits.document_bytes:
+            raise Problem(413, f"The text is longer than {self._limits.document_bytes} characters; split it.")
+        return {"text": text}
+
+    async def _pdf(self, data: bytes) -> dict[str, Any]:
+        if self._at_work >= self._most:
+            sentence = "The service is busy with other PDFs; try again in 5 s."
+            raise Problem(429, sentence, {"Retry-After": "5"}, "pdf_queue_full")
+        self._at_work += 1
+        task = asyncio.get_running_loop().run_in_executor(self._threads, parse_pdf, data, self._limits)
+        # Counted until the process has ended, whether or not somebody still waits for it.
+        task.add_done_callback(self._finished)
+        found = await asyncio.shield(task)
+        # Damaged fonts yield halves of surrogate pairs: whole ones are joined, others replaced.
+        text = found.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return {"text": text, "pages": found.pages}
+
+    def _finished(self, task: asyncio.Future[PdfText]) -> None:
+        self._at_work -= 1
+        if not task.cancelled():
+            task.exception()  # taken note of: whoever waited has it too
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+async def sent_file(request: Request, body: bytes) -> bytes:
+    """The file in a body: the body itself, or the one file of a form."""
+    kind, _ = media_type(request)
+    if kind != "multipart/form-data":
+        if kind not in _TEXT:
+            raise Problem(415, "Only PDF and text can be read; send the file itself, or a form with it in 'file'.")
+        return body
+    if not parse_options_header(request.headers["content-type"])[1].get(b"boundary"):
+        raise Problem(400, "The form has no boundary; let your client make the Content-Type of it.")
+    try:
+        headers = Headers({"content-type": request.headers["content-type"]})
+        form = await MultiPartParser(headers, _once(body), max_files=1, max_fields=8).parse()
+    except MultiPartException as error:
+        raise Problem(400, f"The form cannot be read: {error.message}") from None
+    # The parser's own errors have no base class of their own that is part of its interface.
+    except (ValueError, UnicodeDecodeError, KeyError):
+        raise Problem(400, "The form is damaged; send the file itself as the body instead.") from None
+    try:
+        for _, value in form.multi_items():
+            if not isinstance(value, str):
+                return await value.read()
+    finally:
+        await form.close()
+    raise Problem(422, "The form holds no file; send it in the field 'file'.")
+
+
+async def _once(body: bytes) -> Any:
+    stream = io.BytesIO(body)
+    while chunk := stream.read(1 << 16):
+        yield chunk
+    yield b""

@@ -1,0 +1,57 @@
+"""The figures of a device, measured with torch on the CPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
+from rich.console import Console  # noqa: E402
+
+from erukg.benchmark.agreement import agreement, overlap, rank_correlation  # noqa: E402
+from erukg.benchmark.gpu import main  # noqa: E402
+from erukg.benchmark.report import print_gpu  # noqa: E402
+from tiny_bert import write_bert  # noqa: E402
+
+
+def test_rank_correlation() -> None:
+    letters = list("abcdefghijklmnop")
+    assert rank_correlation(letters, letters) == pytest.approx(1)
+    assert rank_correlation(letters[:10], letters[:10][::-1]) == pytest.approx(-1)
+    # Spearman by hand: one swap of neighbours in ten is 1 - 6 · 2 / (10 · 99).
+    swapped = ["b", "a", *letters[2:]]
+    assert rank_correlation(letters, swapped) == pytest.approx(1 - 12 / 990)
+    # k at place 11 of the other list counts with its place there, not as missing.
+    moved = [*letters[:9], "k", "j", *letters[11:]]
+    assert rank_correlation(letters, moved) == pytest.approx(1 - 6 * 2 / (11 * 120))
+    assert rank_correlation([], []) == 1
+    assert rank_correlation(["a"], ["b"]) == pytest.approx(-1)
+    assert rank_correlation(["a"], []) == 0
+
+
+def test_overlap_and_means() -> None:
+    assert overlap(list("abcd"), list("abxy"), 4) == 0.5
+    assert overlap([], []) == 1
+    found = agreement([(list("abc"), list("abc")), (list("abc"), list("acb"))])
+    assert found["identical"] == 0.5
+    assert found["rank_correlation"] == pytest.approx((1 + 0.5) / 2)
+    assert agreement([]) == {"documents": 0}
+
+
+def test_report(tmp_path: Path) -> None:
+    bert = write_bert(tmp_path / "bert")
+    out = tmp_path / "report.json"
+    sizes = ["--streamed", "20", "--single", "2", "--compared", "8", "--workers", "1"]
+    assert main(["--model", str(bert), "--no-collection", "--device", "cpu", *sizes, "--out", str(out)]) == 0
+    report = json.loads(out.read_text())
+    assert report["stream"]["extract"]["documents"] == 20
+    assert report["agreement"]["extract"]["present"]["rank_correlation"] > 0.999
+    assert report["single"]["extract"]["documents"] == 2
+    console = Console(width=200, record=True, quiet=True)
+    print_gpu(console, report)
+    if not torch.cuda.is_available():
+        assert main(["--model", str(bert), "--no-collection", *sizes]) == 1

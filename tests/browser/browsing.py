@@ -1,0 +1,203 @@
+"""What the browser tests use: a running service, and a page that notices whatever goes wrong in it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+__all__ = ["ARGUMENTS", "HOSTILE", "Service", "Sheet", "simple_pdf"]
+
+ARGUMENTS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+HOSTILE = (
+    "<script>window.executed = 1</script><img src=x onerror='window.executed = 2'></script><!-- "
+    "<svg onload=window.executed=3> <a href='javascript:window.executed=4'>neural network</a> {{7*7}} ]]> "
+    "\u2028 & &lt;b&gt;"
+)
+_START_SECONDS = 60.0
+
+
+class Service:
+    """`erukg serve` as a process of its own, on a free port."""
+
+    def __init__(self, *options: object, **environment: str) -> None:
+        command = [sys.executable, "-m", "erukg.cli", "serve", "--port", "0", *map(str, options)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ, **environment}, text=True)
+        self.log: list[str] = []
+        self.port = 0
+        self._bound = threading.Event()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(line)
+            if '"listening"' in line:
+                self.port = json.loads(line)["port"]
+                self._bound.set()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def __enter__(self) -> Self:
+        end = time.monotonic() + _START_SECONDS
+        while time.monotonic() < end and self.process.poll() is None:
+            if not self._bound.wait(0.1):
+                continue
+            try:
+                with urllib.request.urlopen(self.address + "readyz", timeout=5):
+                    return self
+            except OSError:
+                time.sleep(0.1)
+        self.stop()
+        raise AssertionError("The service did not start: " + "".join(self.log))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+
+
+class Sheet:
+    """The page in a browser context of its own. `close` fails when there was an error that was not `expected`."""
+
+    def __init__(
+        self, browser: Any, address: str, pictures: Path, *, width: int = 1240, height: int = 800, dark: bool = False
+    ) -> None:
+        self._pictures = pictures
+        self._origin = address if address.startswith("file:") else re.match(r"http://[^/]+/", address)[0]  # type: ignore[index]
+        phone = width < 600
+        self.context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            has_touch=phone,
+            is_mobile=phone,
+            accept_downloads=True,
+        )
+        self.context.set_default_timeout(10_000)
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.page = self.context.new_page()
+        self.wrong: list[str] = []
+        self.expected: list[str] = []
+        self.page.on("console", lambda m: m.type in ("error", "warning") and self.wrong.append(m.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.wrong.append("a dialog"), dialog.dismiss()))
+        self.page.on("request", self._watch)
+        self.page.goto(address)
+
+    def _watch(self, request: Any) -> None:
+        if not request.url.startswith((self._origin, "data:", "blob:")):
+            self.wrong.append(f"a request to {request.url}")
+
+    def ready(self) -> Self:
+        self.page.wait_for_selector("html[data-ready]")
+        return self
+
+    def example(self) -> Self:
+        self.ready().page.click("#example")
+        self.page.wait_for_selector("#reading mark")
+        return self
+
+    def paste(self, text: str) -> Self:
+        """Into the empty field, as a user does, by way of the clipboard."""
+        self.page.evaluate("text => navigator.clipboard.writeText(text)", text)
+        self.page.focus("#text")
+        self.page.keyboard.press("Control+V")
+        return self
+
+    def drop(self, *files: tuple[str, bytes, str]) -> Self:
+        """Files (name, content, type) let go over the page."""
+        given = [[name, base64.b64encode(content).decode(), kind] for name, content, kind in files]
+        transfer = self.page.evaluate_handle(
+            """files => { const transfer = new DataTransfer(); for (const [name, content, type] of files) {
+            const bytes = Uint8Array.from(atob(content), c => c.charCodeAt(0));
+            transfer.items.add(new File([bytes], name, { type })); } return transfer; }""",
+            given,
+        )
+        for kind in ("dragenter", "dragover", "drop"):
+            self.page.dispatch_event("body", kind, {"dataTransfer": transfer})
+        return self
+
+    def phrases(self, kind: str = "present") -> list[str]:
+        return [name.strip() for name in self.page.locator(f".phrase-list.{kind} .name").all_inner_texts()]
+
+    def settled(self) -> Self:
+        """Wait until what was turned has been answered."""
+        self.page.wait_for_timeout(200)
+        self.page.wait_for_selector("#busy", state="hidden")
+        return self
+
+    def picture(self, name: str) -> None:
+        from PIL import Image
+
+        self.page.mouse.move(0, 0)
+        self.page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+        self.page.wait_for_timeout(250)
+        whole = Image.open(io.BytesIO(self.page.screenshot()))
+        whole.convert("RGB").quantize(128).save(self._pictures / f"{name}.png", optimize=True)
+
+    def check_accessibility(self, where: str) -> None:
+        from axe_playwright_python.sync_playwright import Axe
+
+        # Run from the tests' side: the page's own policy would not let it in.
+        found = Axe().run(self.page).response["violations"]
+        bad = [
+            (one["impact"], one["id"], [node["target"] for node in one["nodes"]][:4])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert not bad, (where, bad)
+
+    def nothing_ran(self) -> None:
+        """Nothing that a document said has become a part of the page."""
+        page = self.page
+        assert page.evaluate("window.executed") is None
+        assert page.locator("body script:not([type='application/json']), body img, body svg[onload]").count() == 0
+        assert page.locator("a[href^='javascript']").count() == 0
+
+    def close(self) -> None:
+        left = [line for line in self.wrong if not any(known in line for known in self.expected)]
+        self.context.close()
+        assert not left, left
+
+
+def simple_pdf(text: str) -> bytes:
+    """A PDF of one page with a line of text, as small as they come."""
+    stream = f"BT /F1 12 Tf 40 700 Td ({text}) Tj ET".encode("latin-1")
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 900 800] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    out = b"%PDF-1.4\n"
+    places = []
+    for number, content in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return (
+        out
+        + b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
+        + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(out))
+    )

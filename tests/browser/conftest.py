@@ -1,0 +1,99 @@
+"""The page in a real browser, against a real service with the bundled model and a collection made here.
+
+They have a command of their own, `pytest tests/browser -m browser`, and need Chromium (found by name, or named in
+ERUKG_CHROMIUM) and the extra `browser`. With ERUKG_SCREENSHOTS=FOLDER the pictures of the documentation are made anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import ARGUMENTS, Service, Sheet
+
+HERE = Path(__file__).parent
+CHROMIUM = os.environ.get("ERUKG_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def _missing() -> str | None:
+    """Why there are no browser tests here; None when there are."""
+    if CHROMIUM is None:
+        return "browser tests skipped: there is no chromium (install it, or name it in ERUKG_CHROMIUM)"
+    for package in ("playwright", "axe_playwright_python", "PIL"):
+        if find_spec(package) is None:
+            return f"browser tests skipped: there is no package {package} (pip install -e '.[browser]')"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reason = _missing()
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            if reason is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    reason = _missing()
+    if reason is not None and terminalreporter.stats.get("skipped"):
+        terminalreporter.write_line(reason)
+
+
+@pytest.fixture(scope="session")
+def field_notes() -> Path:
+    """36 invented abstracts with years, as JSON Lines."""
+    return HERE / "field_notes.jsonl"
+
+
+@pytest.fixture(scope="session")
+def collection(field_notes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from erukg.collection.analyser import ModelAnalyser
+    from erukg.collection.build import build
+    from erukg.encoder import Encoder, find_model
+
+    folder = tmp_path_factory.mktemp("collections") / "field-notes"
+    build(folder, [field_notes], ModelAnalyser(Encoder.load(find_model(None))))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def service(collection: Path) -> Iterator[Service]:
+    with Service("--collection", collection, "--max-characters", 20_000) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def sheet(browser: Any, service: Service, pictures: Path) -> Iterator[Callable[..., Sheet]]:
+    """`sheet(width=390, dark=True)` opens the page; at the end nothing may have gone wrong in any of them."""
+    opened: list[Sheet] = []
+
+    def open_(address: str | None = None, **options: Any) -> Sheet:
+        opened.append(Sheet(browser, address or service.address, pictures, **options))
+        return opened[-1]
+
+    yield open_
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(os.environ.get("ERUKG_SCREENSHOTS") or tmp_path_factory.mktemp("pictures"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

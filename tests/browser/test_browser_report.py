@@ -1,0 +1,77 @@
+"""A report in a browser: opened from disk, with no service behind it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from browsing import HOSTILE, Sheet
+
+Open = Callable[..., Sheet]
+
+
+def _report(collection: Path, output: Path, *files: Path) -> str:
+    command = [sys.executable, "-m", "erukg.cli", "report", "-o", output, "--collection", collection, *files]
+    subprocess.run([str(part) for part in command], check=True, capture_output=True)
+    return output.as_uri()
+
+
+def test_a_report_shows_documents_and_their_map(
+    sheet: Open, collection: Path, field_notes: Path, tmp_path: Path
+) -> None:
+    one = sheet(_report(collection, tmp_path / "report.html", field_notes)).ready()
+    page = one.page
+    page.wait_for_selector("#map .node")
+    assert page.inner_text("#corpus-summary").startswith("36 documents")
+    assert page.locator("#corpus-open").is_hidden()
+    one.check_accessibility("report, corpus")
+    page.click(".tally button >> nth=0")
+    title = page.inner_text(".document-list .title >> nth=0")
+    page.click(".document-list button >> nth=0")
+    page.wait_for_selector("#reading mark")
+    assert page.inner_text("#reading").startswith(title)
+    for hidden in ("#controls", "#entry", "#edit", "#fresh"):
+        assert page.locator(hidden).is_hidden()
+    page.click(".phrase-list.absent button.phrase >> nth=0")
+    assert "Sources" in page.inner_text("#explanation")
+    assert page.locator(".terms tbody tr").count() >= 1
+    one.check_accessibility("report, document")
+    page.click("#explanation >> [aria-label=Close]")
+    page.select_option("#pick", "0")
+    page.click("#next")
+    assert page.input_value("#pick") == "1"
+    with page.expect_download() as waiting:
+        page.select_option("#document-export select", "json")
+        page.click("#document-export >> text=Download")
+    assert json.loads(Path(waiting.value.path()).read_text())["id"] == "doi:10.5555/field.1"
+
+
+def test_nothing_in_a_report_runs(sheet: Open, collection: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    row = {"title": HOSTILE, "text": f"Whale calls in underwater sound. {HOSTILE} </script></body>"}
+    rows.write_text("".join(json.dumps({**row, "id": f"{i} {HOSTILE}", "year": 2000 + i}) + "\n" for i in range(3)))
+    one = sheet(_report(collection, tmp_path / "report.html", rows)).ready()
+    page = one.page
+    page.wait_for_selector("#map .node")
+    page.click(".tally button >> nth=0")
+    one.nothing_ran()
+    page.click(".document-list button >> nth=0")
+    page.wait_for_selector("#reading mark")
+    assert "</script></body>" in page.inner_text("#reading")
+    page.click("#reading mark >> nth=0")
+    one.nothing_ran()
+
+
+def test_one_document_on_a_phone(sheet: Open, collection: Path, tmp_path: Path) -> None:
+    text = tmp_path / "note.txt"
+    text.write_text("Passive acoustic monitoring of whale calls with hydrophones and a convolutional network.")
+    one = sheet(_report(collection, tmp_path / "report.html", text), width=390, height=844).ready()
+    page = one.page
+    page.wait_for_selector("#reading mark")
+    assert page.locator("#to-corpus").is_hidden()
+    assert page.locator("#walk").is_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    one.check_accessibility("report on a phone")

@@ -1,0 +1,119 @@
+"""Collections built by streams are those built one text at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
+from typer.testing import CliRunner  # noqa: E402
+
+from erukg.cli.collection import app  # noqa: E402
+from erukg.collection import Collection, verify  # noqa: E402
+from erukg.collection.analyser import ModelAnalyser  # noqa: E402
+from erukg.collection.build import add, build  # noqa: E402
+from erukg.collection.encoded import EncodedDocument, StreamAnalyser  # noqa: E402
+from erukg.collection.gpu_analyser import GpuAnalyser  # noqa: E402
+from erukg.encoder import Encoder  # noqa: E402
+from erukg.encoder.torch_encoder import TorchEncoder  # noqa: E402
+from erukg.errors import InputError  # noqa: E402
+from erukg.readers import BadDocument  # noqa: E402
+from tiny_bert import write_bert  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bert(tmp_path_factory.mktemp("bert") / "fp32")
+
+
+@pytest.fixture(scope="module")
+def analyser(bert: Path) -> GpuAnalyser:
+    return GpuAnalyser(TorchEncoder.load(bert, device="cpu"), workers=1)
+
+
+def test_same_documents(bert: Path, analyser: GpuAnalyser) -> None:
+    texts = ["Deep neural networks for sea ice.", "", "a radar image of 7 graphs " * 30, "xylophone"]
+    expected = ModelAnalyser(Encoder.load(bert))(texts)
+    for a, b in zip(analyser(texts), expected, strict=True):
+        order = np.argsort(a.term_ids)
+        np.testing.assert_array_equal(np.asarray(a.term_ids)[order], b.term_ids)
+        np.testing.assert_allclose(np.asarray(a.term_weights)[order], b.term_weights, atol=1e-4)
+        assert list(a.phrases) == list(b.phrases)
+
+
+def test_same_collection(bert: Path, analyser: GpuAnalyser, tiny_corpus: Path, tmp_path: Path) -> None:
+    lines = tiny_corpus.read_text().splitlines()
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    first.write_text("\n".join([*lines[:50], "no JSON", *lines[50:80], "{}"]) + "\n")
+    second.write_text("\n".join(lines[80:]) + "\n")
+    for name, made in (("stream", analyser), ("plain", ModelAnalyser(Encoder.load(bert)))):
+        bad: list[BadDocument] = []
+        report = build(tmp_path / name, [first], made, on_bad=bad.append)
+        assert (report.added, report.bad, report.rows) == (80, 2, 82)
+        assert [b.place.rpartition(":")[2] for b in bad] == ["51", "82"]
+        assert add(tmp_path / name, [second], made).added == 40
+        assert verify(tmp_path / name) == []
+    ours, theirs = (Collection.open(tmp_path / name) for name in ("stream", "plain"))
+    assert len(ours.glossary) == len(theirs.glossary) > 0
+    every = np.arange(len(ours.glossary))
+    assert ours.glossary.phrases(every) == theirs.glossary.phrases(every)
+    a, b = (c.neighbourhood(json.loads(lines[3])["abstract"], 10) for c in (ours, theirs))
+    np.testing.assert_array_equal(a.documents, b.documents)
+    np.testing.assert_array_equal(a.phrase_ids, b.phrase_ids)
+
+
+class Picky:
+    """A stream that takes three texts ahead and refuses one of them."""
+
+    fingerprint = "0" * 64
+    vocab_size = 10
+
+    def __call__(self, texts: Iterable[str]) -> list[EncodedDocument]:
+        return list(self.stream(texts))
+
+    def stream(self, texts: Iterable[str]) -> Iterator[EncodedDocument]:
+        taken: list[str] = []
+        source = iter(texts)
+        while True:
+            taken.extend(text for text, _ in zip(source, range(3 - len(taken)), strict=False))
+            if not taken:
+                return
+            if "refuse" in taken[0]:
+                raise InputError("It is refused.")
+            taken.pop(0)
+            yield EncodedDocument(np.array([1]), np.array([0.5]), [])
+
+
+def test_a_refused_document_is_a_bad_row(tmp_path: Path) -> None:
+    assert isinstance(Picky(), StreamAnalyser)
+    names = ["a", "refuse b", "c", "d", "refuse e", "refuse f", "g"]
+    rows = [json.dumps({"id": name[-1], "text": name}) for name in names]
+    (tmp_path / "rows.jsonl").write_text("\n".join([*rows[:2], "bad", *rows[2:]]) + "\n")
+    bad: list[BadDocument] = []
+    report = build(tmp_path / "c", [tmp_path / "rows.jsonl"], Picky(), on_bad=bad.append)
+    assert (report.added, report.bad) == (4, 4)
+    assert [b.message for b in bad].count("It is refused.") == 3
+    found = Collection.open(tmp_path / "c")
+    assert found.ids(np.arange(4)) == ["a", "c", "d", "g"]
+
+
+def test_the_command_says_which_device(bert: Path, tiny_corpus: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    made = run(app, ["build", str(tmp_path / "c"), str(tiny_corpus), "--model", str(bert)])
+    assert made.exit_code == 0
+    if not torch.cuda.is_available():
+        assert "The model runs on the CPU." in made.stderr
+        with pytest.raises(InputError, match="sees no device 'cuda'"):
+            run(
+                app,
+                ["build", str(tmp_path / "d"), str(tiny_corpus), "--device", "cuda", "--model", str(bert)],
+                catch_exceptions=False,
+            )

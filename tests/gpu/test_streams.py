@@ -1,0 +1,208 @@
+"""Streams through real processes, with torch on the CPU in the place of a GPU."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import count, islice
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
+from erukg import KeyphraseGenerator  # noqa: E402
+from erukg.collection import Collection  # noqa: E402
+from erukg.collection.analyser import ModelAnalyser  # noqa: E402
+from erukg.collection.build import build  # noqa: E402
+from erukg.encoder import Encoder  # noqa: E402
+from erukg.encoder.torch_encoder import TorchEncoder  # noqa: E402
+from erukg.errors import CollectionError, ErukgError, InputError  # noqa: E402
+from erukg.gpu import stream_keyphrases  # noqa: E402
+from erukg.gpu.compact import compact, restore  # noqa: E402
+from erukg.readers import read_documents  # noqa: E402
+from erukg.settings import Settings  # noqa: E402
+from tiny_bert import write_bert  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bert(tmp_path_factory.mktemp("bert") / "fp32")
+
+
+@pytest.fixture(scope="module")
+def collection(bert: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("collections") / "bert"
+    build(folder, [tiny_corpus], ModelAnalyser(Encoder.load(bert)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(bert: Path, collection: Path) -> KeyphraseGenerator:
+    return KeyphraseGenerator(Encoder.load(bert), Collection.open(collection))
+
+
+@pytest.fixture(scope="module")
+def generator(bert: Path, collection: Path) -> KeyphraseGenerator:
+    return KeyphraseGenerator(TorchEncoder.load(bert, device="cpu"), Collection.open(collection))
+
+
+@pytest.fixture(scope="module")
+def texts(tiny_corpus: Path) -> list[tuple[str | None, str]]:
+    items = [(item.id, item.text) for item in read_documents([tiny_corpus])]
+    # Of other lengths too: nothing, a word, and more than a window.
+    return [*items[:70], (None, ""), ("one", "networks"), ("long", " ".join(text for _, text in items[:20]))]
+
+
+def processes() -> set[str]:
+    """The processes that this one has started and that still are there, zombies included."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    return set(children.read_text().split())
+
+
+def test_same_results_in_order(
+    generator: KeyphraseGenerator, plain: KeyphraseGenerator, texts: list[tuple[str | None, str]]
+) -> None:
+    before = processes()
+    found = list(stream_keyphrases(generator, texts, 10, Settings(), workers=2, chunk=8))
+    assert processes() == before
+    expected = list(plain.generate_batch(texts, threads=1))
+    assert [k.id for k in found] == [id for id, _ in texts]
+    assert any(k.absent for k in expected)
+    for a, b in zip(found, expected, strict=True):
+        for one, other in ((a.present, b.present), (a.absent, b.absent)):
+            assert [k.phrase for k in one] == [k.phrase for k in other]
+            assert [k.score for k in one] == pytest.approx([k.score for k in other], rel=1e-4)
+            assert [(k.spans, [s.id for s in k.sources]) for k in one] == [
+                (k.spans, [s.id for s in k.sources]) for k in other
+            ]
+
+
+def test_batches_of_a_generator_on_a_device_are_streams(
+    generator: KeyphraseGenerator, plain: KeyphraseGenerator, texts: list[tuple[str | None, str]]
+) -> None:
+    found = list(generator.extract_batch((text for _, text in texts[:9]), 3, explain=True, threads=1))
+    expected = [plain.extract(text, 3, explain=True) for _, text in texts[:9]]
+    assert [[k.phrase for k in r] for r in found] == [[k.phrase for k in r] for r in expected]
+    assert found[0].present[0].explanation is not None
+    assert generator.generate(texts[0][1]).present[0].phrase == plain.generate(texts[0][1]).present[0].phrase
+
+
+def test_an_error_comes_in_its_turn(generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]) -> None:
+    before = processes()
+    bad: list[object] = [*texts[:20], (None, 7), *texts[20:40]]
+    stream = generator.generate_batch(bad, threads=2)  # type: ignore[arg-type]
+    assert [k.id for k in islice(stream, 20)] == [id for id, _ in texts[:20]]
+    with pytest.raises(InputError, match="must be a string, not int"):
+        next(stream)
+    assert processes() == before
+
+
+def test_an_error_of_the_caller_comes_behind_the_results(
+    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]
+) -> None:
+    def broken() -> Iterator[str]:
+        yield from (text for _, text in texts[:5])
+        raise OSError("the disk is gone")
+
+    stream = generator.generate_batch(broken(), threads=1)
+    assert len(list(islice(stream, 5))) == 5
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(stream)
+
+
+def test_an_endless_stream_can_be_left(generator: KeyphraseGenerator) -> None:
+    before = processes()
+    taken = count()
+
+    def endless() -> Iterator[str]:
+        while True:
+            next(taken)
+            yield "deep neural networks for sea ice radar images"
+
+    stream = stream_keyphrases(generator, ((None, text) for text in endless()), 5, Settings(), workers=1, chunk=4)
+    assert len(list(islice(stream, 10))) == 10
+    stream.close()  # type: ignore[attr-defined]
+    assert processes() == before
+    assert next(taken) < 60
+
+
+def test_a_killed_process_is_one_clear_error(generator: KeyphraseGenerator) -> None:
+    before = processes()
+    for victim, message in ((0, "process that runs the model on cpu ended"), (1, "Worker process 1 ended")):
+        texts = (f"neural network {i}" for i in count())
+        stream = stream_keyphrases(generator, ((None, text) for text in texts), 5, Settings(), workers=2, chunk=4)
+        next(stream)
+        os.kill(sorted(map(int, processes() - before))[victim], signal.SIGKILL)
+        with pytest.raises(ErukgError, match=message):
+            for _ in stream:
+                pass
+        assert processes() == before
+
+
+def test_a_model_that_cannot_be_loaded(bert: Path, tmp_path: Path) -> None:
+    generator = KeyphraseGenerator(TorchEncoder.load(write_bert(tmp_path / "m"), device="cpu"))
+    (tmp_path / "m" / "encoder.onnx").write_bytes(b"nothing")
+    with pytest.raises(ErukgError, match="bytes where"):
+        list(generator.generate_batch(["a network"], threads=1))
+
+
+def test_a_collection_that_has_changed(bert: Path, tiny_corpus: Path, tmp_path: Path) -> None:
+    from erukg.collection import Writer
+
+    build(tmp_path / "c", [tiny_corpus], ModelAnalyser(Encoder.load(bert)))
+    generator = KeyphraseGenerator(TorchEncoder.load(bert, device="cpu"), Collection.open(tmp_path / "c"))
+    with Writer.open(tmp_path / "c") as writer:
+        writer.remove(["doc:1"])
+    with pytest.raises(CollectionError, match="has changed"):
+        list(generator.generate_batch(["a network"], threads=1))
+
+
+def test_what_cannot_stream_is_refused(bert: Path, tiny_generator: KeyphraseGenerator) -> None:
+    class Nouns:
+        def tag(self, words: list[str]) -> list[str]:
+            return ["NN"] * len(words)
+
+    with pytest.raises(InputError, match="tagger"):
+        KeyphraseGenerator(TorchEncoder.load(bert, device="cpu"), tagger=Nouns()).generate_batch(["a"])
+    with pytest.raises(InputError, match="does not run on a device"):
+        stream_keyphrases(tiny_generator, [], 5, Settings())
+
+
+def test_an_interrupted_program_leaves_nothing_behind(bert: Path, tmp_path: Path) -> None:
+    """Ctrl-C in a script that has no `if __name__` guard; its children end with it."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import itertools, sys\n"
+        "from erukg import KeyphraseGenerator\n"
+        "from erukg.encoder.torch_encoder import TorchEncoder\n"
+        f"generator = KeyphraseGenerator(TorchEncoder.load({str(bert)!r}, device='cpu'))\n"
+        "for n, _ in enumerate(generator.generate_batch(itertools.repeat('a neural network'), threads=1)):\n"
+        "    if not n:\n"
+        "        print('started', flush=True)\n"
+    )
+    program = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "started\n"
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+    assert len(children) == 2
+    program.send_signal(signal.SIGINT)
+    _, errors = program.communicate(timeout=20)
+    assert errors.strip().endswith("KeyboardInterrupt")
+    deadline = time.monotonic() + 5
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+
+
+def test_results_survive_the_way(plain: KeyphraseGenerator, texts: list[tuple[str | None, str]]) -> None:
+    for id, text in texts:
+        result = plain.generate(text, explain=True, id=id)
+        assert restore(compact(result)) == result

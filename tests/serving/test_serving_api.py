@@ -1,0 +1,247 @@
+"""What the API answers is what the generator finds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from serving_tools import inside
+
+from erukg import KeyphraseGenerator
+from erukg.serving.keys import Keys
+from erukg.serving.service import Service
+
+
+def ask(generator: KeyphraseGenerator, path: str, body: Any = None, **options: Any) -> httpx.Response:
+    async def scenario(client: httpx.AsyncClient, service: Service) -> httpx.Response:
+        return await (client.get(path) if body is None else client.post(path, json=body))
+
+    return inside(generator, scenario, **options)
+
+
+def plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def test_one_document_and_many_give_what_the_generator_gives(generator: KeyphraseGenerator, text: str) -> None:
+    expected = plain(generator.generate(text, 7).to_dict())
+    assert expected["present"]
+    assert expected["absent"]
+    one = ask(generator, "/v1/keyphrases", {"text": text, "top_k": 7}).json()
+    assert one["results"] == [expected]
+    assert one["model"] == "tiny"
+    assert one["collection"] == {"documents": 120}
+    assert one["took_ms"] > 0
+    documents = [{"id": f"d{i}", "text": f"{text} {i} archive storage"} for i in range(20)]
+    many = ask(generator, "/v1/keyphrases", {"documents": documents}, threads=3).json()["results"]
+    assert many == [plain(generator.generate(d["text"], id=d["id"]).to_dict()) for d in documents]
+
+
+def test_mode_settings_and_explanations(generator: KeyphraseGenerator, text: str) -> None:
+    body = {"text": text, "mode": "extract", "settings": {"diversity": 0.5, "max_words": 2.0}, "explain": True}
+    found = ask(generator, "/v1/keyphrases", body).json()["results"]
+    settings = generator.settings.replace(diversity=0.5, max_words=2)
+    assert found == [plain(generator.extract(text, settings=settings, explain=True).to_dict())]
+    assert found[0]["present"][0]["explanation"]["factors"]
+    assert found[0]["absent"] == []
+
+
+def test_spans_count_code_points_of_the_text_as_sent(generator: KeyphraseGenerator) -> None:
+    text = "😀 and 😀, the neural network\r\n\r\nand 😀😀 graph data"
+    present = ask(generator, "/v1/keyphrases", {"text": text}).json()["results"][0]["present"]
+    spans = {text[a:b] for phrase in present for a, b in phrase["spans"]}
+    assert {"neural network", "graph data"} <= spans
+
+
+def test_one_bad_document_does_not_harm_the_others(generator: KeyphraseGenerator, text: str) -> None:
+    documents = [
+        {"id": "good", "text": text},
+        5,
+        {"id": "b", "text": None},
+        {"id": "c", "txt": text},
+        {"text": "x" * 300},
+    ]
+    body = '{"documents": ' + json.dumps(documents)[:-1] + ', {"id": "../e", "text": "\\ud800"}]}'
+
+    async def scenario(client: httpx.AsyncClient, service: Service) -> httpx.Response:
+        return await client.post("/v1/keyphrases", content=body, headers={"Content-Type": "application/json"})
+
+    from erukg.serving.limits import ServiceLimits
+
+    response = inside(generator, scenario, limits=ServiceLimits(characters=200))
+    assert response.status_code == 200
+    good, *bad = response.json()["results"]
+    assert good == plain(generator.generate(text, id="good").to_dict())
+    assert [one["id"] for one in bad] == [None, "b", "c", None, "../e"]
+    sentences = [one["error"] for one in bad]
+    assert all(sentence.endswith((".", "?")) for sentence in sentences)
+    assert "did you mean 'text'" in sentences[2]
+    assert "longer than 200 characters" in sentences[3]
+    assert "surrogate" in sentences[4]
+
+
+def test_rank_scores_given_phrases(generator: KeyphraseGenerator, text: str) -> None:
+    phrases = ["search engine", "machine learning", "Search Engine"]
+    found = ask(generator, "/v1/rank", {"text": text, "phrases": phrases, "explain": True}).json()["results"]
+    expected = [k.to_dict() for k in generator.rank(text, phrases, top_k=10, explain=True)]
+    assert [{"spans": [], **k} for k in plain(expected)] == found
+    assert [k["phrase"] for k in found] == ["search engine", "machine learning"]
+
+
+def test_expand_gives_rows_back_with_their_phrases(generator: KeyphraseGenerator, text: str) -> None:
+    rows = [{"_id": "7", "title": "Graph data", "text": text, "year": 1999}, {"present": 1, "text": "a"}, "no"]
+    found = ask(generator, "/v1/expand", {"documents": rows, "append": True, "top_k": 3}).json()["results"]
+    expected = generator.generate(f"Graph data\n{text}", 3, id="7")
+    assert found[0]["present"] == [k.phrase for k in expected.present]
+    assert found[0]["absent"] == [k.phrase for k in expected.absent if k.score > 0]
+    assert found[0]["year"] == 1999
+    assert found[0]["text"].startswith(f"{text}\n")
+    assert "already" in found[1]["error"]
+    assert "object" in found[2]["error"]
+    only = ask(generator, "/v1/expand", {"text": text, "fields": ["absent"]}).json()["results"][0]
+    assert set(only) == {"text", "absent"}
+
+
+def test_baselines_are_listed_and_run(generator: KeyphraseGenerator, text: str) -> None:
+    listed = ask(generator, "/v1/baselines").json()["results"]
+    assert {"name": "textrank", "label": "TextRank"} in listed
+    for name in (one["name"] for one in listed):
+        found = ask(generator, "/v1/baseline", {"text": text, "system": name, "top_k": 3}).json()["results"]
+        assert 0 < len(found) <= 3
+        assert all(one["score"] > 0 for one in found)
+    wrong = ask(generator, "/v1/baseline", {"text": text, "system": "textrnk"})
+    assert wrong.status_code == 404
+    assert "did you mean 'textrank'" in wrong.json()["error"]
+
+
+def test_info_describes_settings_and_limits(generator: KeyphraseGenerator) -> None:
+    info = ask(generator, "/v1/info").json()
+    assert info["settings"]["alpha"] == {
+        "value": 0.8,
+        "low": 0,
+        "high": 1,
+        "help": "α: the document's share of term weights; the rest is its neighbours'",
+        "kind": "number",
+    }
+    assert info["settings"]["frequency"]["kind"] == "switch"
+    assert info["settings"]["neighbours"]["kind"] == "whole"
+    assert info["limits"]["documents"] == 100
+    assert info["collection"] == {"documents": 120}
+
+
+def test_the_page_is_served_from_a_fixed_list_under_a_strict_policy(generator: KeyphraseGenerator) -> None:
+    index = ask(generator, "/")
+    assert index.status_code == 200
+    if index.headers["content-type"].startswith("text/html"):
+        assert index.headers["content-security-policy"].startswith("default-src 'self';")
+    assert index.headers["x-content-type-options"] == "nosniff"
+    for name in (
+        "../service.py",
+        "..%2fservice.py",
+        "%2e%2e/service.py",
+        "__init__.py",
+        "index.html",
+        "/etc/passwd",
+        "a\0b",
+    ):
+        response = ask(generator, f"/assets/{name}".replace("\0", "%00"))
+        assert response.status_code == 404, name
+        assert "error" in response.json()
+
+
+def test_every_error_is_one_sentence_of_json(generator: KeyphraseGenerator, text: str) -> None:
+    cases: list[tuple[str, Any, int]] = [
+        ("/v1/keyphrases", {}, 422),
+        ("/v1/keyphrases", [], 422),
+        ("/v1/keyphrases", {"text": text, "documents": []}, 422),
+        ("/v1/keyphrases", {"documents": []}, 422),
+        ("/v1/keyphrases", {"text": 5}, 422),
+        ("/v1/keyphrases", {"text": text, "top_k": -1}, 422),
+        ("/v1/keyphrases", {"text": text, "top_k": True}, 422),
+        ("/v1/keyphrases", {"text": text, "top_k": 1.5}, 422),
+        ("/v1/keyphrases", {"text": text, "top_k": 10**4000}, 422),
+        ("/v1/keyphrases", {"text": text, "mode": "generte"}, 422),
+        ("/v1/keyphrases", {"text": text, "settings": {"alpha": 2}}, 422),
+        ("/v1/keyphrases", {"text": text, "settings": {"alpha": 10**400}}, 422),
+        ("/v1/keyphrases", {"text": text, "settings": {"alhpa": 1}}, 422),
+        ("/v1/keyphrases", {"text": text, "setings": {}}, 422),
+        ("/v1/rank", {"text": text}, 422),
+        ("/v1/rank", {"text": text, "phrases": [1]}, 422),
+        ("/v1/expand", {"text": text, "fields": ["presnt"]}, 422),
+        ("/v1/nothing", None, 404),
+        ("/v1/keyphrases", None, 405),
+        ("/v1/keyphrases/", {"text": text}, 404),
+    ]
+
+    async def scenario(client: httpx.AsyncClient, service: Service) -> None:
+        for path, body, status in cases:
+            response = await (client.get(path) if body is None else client.post(path, json=body))
+            assert response.status_code == status, (path, body, response.text)
+            assert list(response.json()) == ["error"]
+            assert response.json()["error"].endswith((".", "?"))
+            assert response.headers["content-type"] == "application/json"
+
+    inside(generator, scenario)
+
+
+def test_cors_is_off_unless_asked_for(generator: KeyphraseGenerator, text: str) -> None:
+    origin = {"Origin": "https://pages.example"}
+
+    async def scenario(client: httpx.AsyncClient, service: Service) -> list[httpx.Response]:
+        asked = {**origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+        return [
+            await client.options("/v1/keyphrases", headers=asked),
+            await client.post("/v1/keyphrases", json={"text": text}, headers=origin),
+            await client.post("/v1/keyphrases", json={}, headers=origin),
+        ]
+
+    for response in inside(generator, scenario):
+        assert not [name for name in response.headers if name.startswith("access-control")]
+    allowed = inside(generator, scenario, cors=("https://pages.example",))
+    assert [r.status_code for r in allowed] == [200, 200, 422]
+    assert all(r.headers["access-control-allow-origin"] == "https://pages.example" for r in allowed)
+    other = inside(generator, scenario, cors=("https://other.example",))
+    assert not any("access-control-allow-origin" in r.headers for r in other)
+
+
+@pytest.mark.parametrize("header", ["authorization", "x-api-key"])
+def test_api_keys_guard_the_api_and_nothing_else(generator: KeyphraseGenerator, text: str, header: str) -> None:
+    keys = Keys(["first-secret-key", "second-secret-key"])
+
+    async def scenario(client: httpx.AsyncClient, service: Service) -> None:
+        for path in ("/v1/info", "/v1/baselines", "/metrics", "/v1/nothing"):
+            assert (await client.get(path)).status_code == 401
+        for path in ("/healthz", "/readyz", "/", "/openapi.json"):
+            assert (await client.get(path)).status_code == 200
+        for given, status in (
+            ("first-secret-key", 200),
+            ("second-secret-key", 200),
+            ("first-secret-ke", 401),
+            ("first-secret-key2", 401),
+            ("", 401),
+            ("é" * 5, 401),
+        ):
+            value = f"Bearer {given}" if header == "authorization" else given
+            headers = [(header.encode(), value.encode())]
+            response = await client.post("/v1/keyphrases", json={"text": text}, headers=headers)
+            assert response.status_code == status, given
+        assert response.headers["www-authenticate"] == "Bearer"
+        assert 'erukg_rejected_total{reason="api_key"} 8' in service.metrics.text()
+
+    inside(generator, scenario, keys=keys)
+
+
+def test_a_comparison_of_keys_looks_at_every_key_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    import hmac
+
+    compared: list[tuple[bytes, bytes]] = []
+    real = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or real(a, b))
+    keys = Keys(["first-secret-key", "second-secret-key"])
+    for given in ("first-secret-key", "wrong", ""):
+        compared.clear()
+        assert keys.admit({"x-api-key": given}) is given.startswith("first")
+        assert len(compared) == 2
+        assert {len(part) for pair in compared for part in pair} == {32}
