@@ -36,6 +36,9 @@ class Case:
     gamma: float = -0.25
     power: float = 1.0
     single_word: float = 1.0
+    absent_alpha: float = 0.8
+    absent_commonness: float = 0.0
+    counts: dict[Phrase, int] = field(default_factory=dict)  # glossary phrase -> documents it describes
     absent_lam: float = 1.5
     absent_gamma: float = -0.25
     neighbour_candidates: int = 100
@@ -96,18 +99,18 @@ def shares(case: Case) -> list[float]:
     return [n.similarity / total for n in case.neighbours]
 
 
-def mixed_weight(case: Case, term: str) -> float:
+def mixed_weight(case: Case, term: str, alpha: float) -> float:
     """ŵ_c = α w^x_c + (1 - α) Σ s̃ w^x'_c."""
     around = sum(s * n.weights.get(term, 0.0) for s, n in zip(shares(case), case.neighbours, strict=True))
-    return case.alpha * case.weights.get(term, 0.0) + (1 - case.alpha) * around
+    return alpha * case.weights.get(term, 0.0) + (1 - alpha) * around
 
 
-def informativeness(case: Case, phrase: Phrase, gamma: float) -> float:
+def informativeness(case: Case, phrase: Phrase, gamma: float, alpha: float) -> float:
     """f̂(c, x) = Σ ŵ_{c_i} / (|c| - γ)."""
     terms = [term for word in phrase for term in case.pieces[word]]
     if not terms:
         return 0.0
-    return sum(mixed_weight(case, term) for term in terms) / (len(terms) - gamma)
+    return sum(mixed_weight(case, term, alpha) for term in terms) / (len(terms) - gamma)
 
 
 def phraseness(case: Case, own: list[Phrase], phrase: Phrase) -> float:
@@ -142,12 +145,13 @@ def rank(case: Case) -> tuple[list[tuple[Phrase, float]], list[tuple[Phrase, flo
             continue
         places = occurrences(case, c)
         if places:
-            s = position(places[0]) ** case.power * p**case.lam * informativeness(case, c, case.gamma)
+            s = position(places[0]) ** case.power * p**case.lam * informativeness(case, c, case.gamma, case.alpha)
             if len(c) == 1:
                 s *= case.single_word
             present.append((c, s))
         else:
-            absent.append((c, p**case.absent_lam * informativeness(case, c, case.absent_gamma)))
+            s = p**case.absent_lam * informativeness(case, c, case.absent_gamma, case.absent_alpha)
+            absent.append((c, s * case.counts.get(c, 1) ** case.absent_commonness))
     present = sorted((x for x in present if x[1] > 0), key=lambda x: -x[1])
     absent = sorted((x for x in absent if x[1] > 0), key=lambda x: -x[1])
     return present, absent

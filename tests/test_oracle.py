@@ -26,7 +26,7 @@ CLASSES = {"N": NOUN, "J": ADJECTIVE, "C": NUMBER, "O": OTHER}
 class TableEncoder:
     """Weights, pieces and tags straight from a case's tables."""
 
-    fingerprint = "table"
+    fingerprint = term_space = "table"
 
     def __init__(self, case: oracle.Case) -> None:
         self.case = case
@@ -80,7 +80,7 @@ class TableBackground:
         return self.encoder.phrase_terms(self.phrases(ids))
 
     def counts(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.full(len(ids), 3, np.int64)
+        return np.array([self.case.counts[self.case.glossary[i]] for i in ids], np.int64)
 
     def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
         shares = oracle.shares(self.case)
@@ -145,6 +145,9 @@ def random_case(r: Random) -> oracle.Case:
         gamma=r.uniform(-4, 0.5),
         power=r.choice([0.0, 1.0, 2.0]),
         single_word=r.choice([1.0, 0.0, r.random()]),
+        absent_alpha=share(r),
+        absent_commonness=r.choice([0.0, 0.1, r.uniform(0, 2)]),
+        counts={phrase: r.randint(3, 400) for phrase in glossary},
         absent_lam=r.choice([0.0, 1.5, r.uniform(0, 3)]),
         absent_gamma=r.uniform(-4, 0.5),
         neighbour_candidates=r.randint(0, 12),
@@ -167,6 +170,8 @@ def check(case: oracle.Case) -> None:
             length_penalty=case.gamma,
             position=case.power,
             single_word=case.single_word,
+            absent_alpha=case.absent_alpha,
+            absent_commonness=case.absent_commonness,
             absent_phraseness=case.absent_lam,
             absent_length_penalty=case.absent_gamma,
             neighbour_candidates=case.neighbour_candidates,

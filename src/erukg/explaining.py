@@ -24,11 +24,13 @@ def explain_score(ranked: Ranked, k: int, pool: Pool, weights: Weights, encoder:
     }
     if ranked.single[k] != 1:
         factors["single_word"] = float(ranked.single[k])
+    if ranked.commonness[k] != 1:
+        factors["commonness"] = float(ranked.commonness[k])
     if ranked.novelty[k] != 1:
         factors["novelty"] = float(ranked.novelty[k])
     return Explanation(
         terms=tuple(
-            TermWeight(token, float(weights.document[j]), float(weights.neighbours[j]), float(weights.mixed[j]))
+            TermWeight(token, float(weights.document[j]), float(weights.neighbours[j]), float(ranked.mixed[j]))
             for token, j in zip(encoder.tokens(ids), at.tolist(), strict=True)
         ),
         informativeness=float(ranked.informativeness[k]),

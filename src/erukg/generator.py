@@ -66,7 +66,7 @@ class KeyphraseGenerator:
         tagger: Tagger | None = None,
         settings: Settings | None = None,
     ) -> None:
-        if background is not None and background.fingerprint != encoder.fingerprint:
+        if background is not None and background.fingerprint != encoder.term_space:
             raise CollectionError(
                 "The collection was made with another model than the one given; build it again with this model, "
                 "or give the model it was made with."
@@ -99,7 +99,7 @@ class KeyphraseGenerator:
             from erukg.collection import Collection
             from erukg.collection.bundled import bundled_collection
 
-            path = Path(collection) if collection is not None else bundled_collection(encoder.fingerprint)
+            path = Path(collection) if collection is not None else bundled_collection(encoder.term_space)
             background = Collection.open(path) if path is not None else None
         return cls(encoder, background, tagger=tagger, settings=settings)
 
@@ -232,7 +232,9 @@ class KeyphraseGenerator:
         """
         _check(text, 0 if top_k is None else top_k)
         listed = phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
-        settings = (settings or self.settings).replace(phraseness=0.0, absent_phraseness=0.0, beta=1.0)
+        settings = (settings or self.settings).replace(
+            phraseness=0.0, absent_phraseness=0.0, absent_commonness=0.0, beta=1.0
+        )
         reading = self._read(text, settings, id, listed.vocabulary)
         analysis = self._analyse(reading, self.encoder.encode(reading.pieces, reading.terms), settings)
         n = len(listed.forms)
@@ -242,7 +244,9 @@ class KeyphraseGenerator:
         spans = {i: place.spans for i, place in found.items()}
         before = np.full(n, np.inf)
         before[list(found)] = [place.words_before for place in found.values()]
-        pool = Pool(n, np.full(n, -1, np.int64), np.ones(n), np.zeros(n), before, listed.single, listed.terms)
+        pool = Pool(
+            n, np.full(n, -1, np.int64), np.ones(n), np.zeros(n), np.ones(n), before, listed.single, listed.terms
+        )
         kinds = [rank_pool(pool, analysis.weights, settings, present=kind, limit=n) for kind in (True, False)]
         # Only what is asked for becomes an object: of ten thousand phrases most score nothing.
         entries = [(ranked, k) for ranked in kinds for k in range(len(ranked.pool))]
@@ -299,7 +303,7 @@ class KeyphraseGenerator:
         if self.tagger is not None:
             classes = tag_classes(self.tagger, document)
         candidates = locate_candidates(document, noun_phrases(document, classes, settings.max_words))
-        weights = Weights.combine(reading.terms, encoding.weights, neighbourhood, settings.alpha)
+        weights = Weights.combine(reading.terms, encoding.weights, neighbourhood)
         return _Analysis(document, neighbourhood, weights, candidates)
 
     def _find_in_text(self, document: Document, pool: Pool) -> tuple[dict[int, Located], Pool]:

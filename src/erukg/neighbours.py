@@ -100,7 +100,7 @@ class Background(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """The `Encoder.fingerprint` of the model whose term weights are stored."""
+        """The `Encoder.term_space` of the model whose term weights are stored."""
         ...
 
     @property

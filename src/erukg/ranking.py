@@ -19,20 +19,20 @@ __all__ = ["Pool", "Ranked", "Weights", "build_pool", "drop_contained", "rank_po
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Term weights of a document: for each of `ids` (ascending) w^x, Σ s̃ w^x' and their mix ŵ."""
+    """Term weights of a document: for each of `ids` (ascending) w^x and Σ s̃ w^x'."""
 
     ids: NDArray[np.int32]
     document: NDArray[np.float64]
     neighbours: NDArray[np.float64]
-    mixed: NDArray[np.float64]
 
     @classmethod
-    def combine(
-        cls, ids: NDArray[np.int32], document: NDArray[np.float32], neighbourhood: Neighbourhood, alpha: float
-    ) -> Weights:
-        own = document.astype(np.float64)
+    def combine(cls, ids: NDArray[np.int32], document: NDArray[np.float32], neighbourhood: Neighbourhood) -> Weights:
         others = _look_up(neighbourhood.term_ids, neighbourhood.term_weights, ids)
-        return cls(ids, own, others, scoring.mix(alpha, own, others))
+        return cls(ids, document.astype(np.float64), others)
+
+    def mixed(self, alpha: float) -> NDArray[np.float64]:
+        """ŵ, their mix."""
+        return scoring.mix(alpha, self.document, self.neighbours)
 
     def index(self, terms: Terms) -> Terms:
         """The same phrases with positions in `ids` instead of vocabulary ids."""
@@ -46,6 +46,7 @@ class Pool:
     glossary_ids          number in the glossary, -1 if not in it
     phraseness_document   P(c | C_x)
     phraseness_neighbours Σ s̃ P(c | C̃_x')
+    commonness            how many documents of D it describes; 1 for those that are not in the glossary
     words_before          P_x(c), infinite for absent phrases
     single                whether it is one word; only asked of present phrases
     """
@@ -54,6 +55,7 @@ class Pool:
     glossary_ids: NDArray[np.int64]
     phraseness_document: NDArray[np.float64]
     phraseness_neighbours: NDArray[np.float64]
+    commonness: NDArray[np.float64]
     words_before: NDArray[np.float64]
     single: NDArray[np.bool_]
     terms: Terms
@@ -72,9 +74,11 @@ class Ranked:
     phraseness: NDArray[np.float64]
     informativeness: NDArray[np.float64]
     single: NDArray[np.float64]
+    commonness: NDArray[np.float64]
     novelty: NDArray[np.float64]
     power: float
     weight: float
+    mixed: NDArray[np.float64]
 
     def take(self, rows: NDArray[np.int64]) -> Ranked:
         """Some of them, in the order given."""
@@ -86,6 +90,7 @@ class Ranked:
             phraseness=self.phraseness[rows],
             informativeness=self.informativeness[rows],
             single=self.single[rows],
+            commonness=self.commonness[rows],
             novelty=self.novelty[rows],
         )
 
@@ -104,7 +109,7 @@ def build_pool(
     single = np.array([" " not in folded for folded in candidates.folds], np.bool_)
     words_before = candidates.positions.astype(np.float64)
     if glossary is None or not len(neighbourhood.phrase_ids):
-        return Pool(n, np.full(n, -1, np.int64), own_share, np.zeros(n), words_before, single, own_terms)
+        return Pool(n, np.full(n, -1, np.int64), own_share, np.zeros(n), np.ones(n), words_before, single, own_terms)
 
     own_ids = glossary.find(hash_phrases(candidates.folds))
     others = neighbourhood.phrase_ids
@@ -122,6 +127,7 @@ def build_pool(
         glossary_ids=np.concatenate((own_ids, others[extra])),
         phraseness_document=np.concatenate((own_share, np.zeros(len(extra)))),
         phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
+        commonness=np.concatenate((np.ones(n), glossary.counts(others[extra]).astype(np.float64))),
         words_before=np.concatenate((words_before, np.full(len(extra), np.inf))),
         single=np.concatenate((single, np.zeros(len(extra), np.bool_))),
         terms=_join(own_terms, glossary.terms(others[extra])),
@@ -134,23 +140,33 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
     gamma = settings.length_penalty if present else settings.absent_length_penalty
     weight = settings.phraseness if present else settings.absent_phraseness
     power = settings.position if present else 0.0
+    mixed = weights.mixed(settings.alpha if present else settings.absent_alpha)
     terms = weights.index(pool.terms.take(rows))
-    information = scoring.informativeness(weights.mixed, terms, gamma)
+    information = scoring.informativeness(mixed, terms, gamma)
     phraseness = scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows])
     omega = scoring.position(pool.words_before[rows])
     scores = scoring.score(omega, phraseness, information, power, weight)
     single = np.where(pool.single[rows] & present, settings.single_word, 1.0)
-    scores *= single
+    commonness = pool.commonness[rows] ** (0.0 if present else settings.absent_commonness)
+    scores *= single * commonness
     order = np.argsort(-scores, kind="stable")
     order = order[scores[order] > 0]
     novelty = np.ones(len(order))
     if settings.diversity > 0:
-        kept, novelty = scoring.diversify(
-            scores[order], terms.take(order), weights.mixed, settings.diversity, len(order)
-        )
+        kept, novelty = scoring.diversify(scores[order], terms.take(order), mixed, settings.diversity, len(order))
         order = order[kept]
     ranked = Ranked(
-        rows, scores, omega, phraseness, information, single, np.ones(len(rows)), power=power, weight=weight
+        rows,
+        scores,
+        omega,
+        phraseness,
+        information,
+        single,
+        commonness,
+        np.ones(len(rows)),
+        power=power,
+        weight=weight,
+        mixed=mixed,
     ).take(order)
     return replace(ranked, scores=ranked.scores * novelty, novelty=novelty).take(np.arange(min(limit, len(order))))
 

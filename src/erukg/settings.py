@@ -28,7 +28,8 @@ def _switch(default: bool, help: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How candidates are found and scored: score = ω^p · P_pn^λ · f̂, less for single words.
+    """How candidates are found and scored: score = ω^p · P_pn^λ · f̂, less for single words, more for absent phrases
+    that describe many documents of the collection.
 
     Plain `Settings()` holds the values that did best on the development sets; `Settings.paper()` is the paper to
     the letter. `settings.replace(alpha=1, beta=1)` makes a changed copy. Fields whose name starts with `absent_`
@@ -41,8 +42,12 @@ class Settings:
     length_penalty: float = _number(-1.5, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases")
     position: float = _number(2.0, 0, 10, "exponent of the position factor ω")
     single_word: float = _number(0.85, 0, 1, "factor for phrases of one word")
-    absent_phraseness: float = _number(1.5, 0, 10, "λ for absent phrases")
+    absent_alpha: float = _number(1.0, 0, 1, "α for absent phrases")
+    absent_phraseness: float = _number(0.35, 0, 10, "λ for absent phrases")
     absent_length_penalty: float = _number(-0.25, -20, 0.9, "γ for absent phrases")
+    absent_commonness: float = _number(
+        0.1, 0, 10, "exponent of how many documents of the collection an absent phrase describes"
+    )
     neighbours: int = _whole(100, 0, 10_000, "N: how many similar documents of the collection are consulted")
     neighbour_candidates: int = _whole(100, 0, 100_000, "how many of the neighbours' phrases are considered")
     frequency: bool = _switch(True, "P(c|C_x) in proportion to how often c stands in the text, instead of 1/|C_x|")
@@ -76,8 +81,10 @@ class Settings:
                 "length_penalty": -0.25,
                 "position": 1.0,
                 "single_word": 1.0,
+                "absent_alpha": 0.8,
                 "absent_phraseness": 1.5,
                 "absent_length_penalty": -0.25,
+                "absent_commonness": 0.0,
                 "neighbours": 100,
                 "neighbour_candidates": 100,
                 "frequency": False,

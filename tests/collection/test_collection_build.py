@@ -14,14 +14,13 @@ import pytest
 from samples import WordAnalyser, contents, make_collection, make_records, make_text, write_jsonl
 from typer.testing import CliRunner
 
-from erukg import KeyphraseGenerator
+from erukg import Keyphrase, KeyphraseGenerator, Settings
 from erukg.cli import app
-from erukg.collection import Collection, EncodedDocument, Writer, best_phrases, info, slim, verify
+from erukg.collection import Collection, EncodedDocument, Writer, info, slim, verify
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import add, add_encoded, build, build_encoded
 from erukg.encoder import Encoder
 from erukg.errors import CollectionError, ErukgWarning, InputError
-from erukg.neighbours import Terms
 from erukg.readers import BadDocument
 
 RECORDS = make_records(120, seed=11)
@@ -186,23 +185,16 @@ def test_documents_encoded_elsewhere(tmp_path: Path, expected: list[object]) -> 
     assert contents(Collection.open(tmp_path / "c"), QUERIES) == expected
 
 
-def test_best_phrases_follow_equation_3() -> None:
-    weights = np.array([0.0, 1.0, 2.0, 0.5])
-    terms = Terms(np.array([0, 1, 3, 4, 6, 6]), np.array([1, 1, 2, 0, 2, 3], np.int32))
-    found = best_phrases("abcde", "ABCDE", terms, weights)
-    # f: 1/1.25, 3/2.25, 0, 2.5/2.25, nothing
-    assert [p.fold for p in found] == ["b", "d", "a"]
-    assert found[0].terms == (1, 2)
-    assert found[0].form == "B"
-    assert [p.fold for p in best_phrases("abcde", "ABCDE", terms, weights, keep=1)] == ["b"]
-
-
 TEXTS = [
     "Sparse graph algorithms for large data streams. The graph algorithm is fast.",
     "A sparse graph model of distributed memory. Graph algorithms use the cache.",
     "Distributed graph algorithms and the data stream engine in modern systems.",
     "Neural language models for keyphrase retrieval. The keyphrase is a term.",
 ]
+
+
+def extract_by(encoder: Encoder, settings: Settings, text: str, k: int) -> tuple[Keyphrase, ...]:
+    return KeyphraseGenerator(encoder).extract(text, k, settings).present
 
 
 def test_real_analyser_and_generator(tmp_path: Path, tiny_encoder: Encoder) -> None:
@@ -212,6 +204,11 @@ def test_real_analyser_and_generator(tmp_path: Path, tiny_encoder: Encoder) -> N
     one = analyser([TEXTS[0]])[0]
     assert 0 < len(one.phrases) <= 10
     assert np.all(one.term_weights > 0)
+    extracted = KeyphraseGenerator(tiny_encoder).extract(TEXTS[0])
+    assert [p.form for p in one.phrases] == [k.phrase for k in extracted.present]
+    by_f = Settings.paper(phraseness=0, position=0)
+    plain = ModelAnalyser(tiny_encoder, phrases=2, settings=by_f)([TEXTS[0]])[0]
+    assert [p.form for p in plain.phrases] == [k.phrase for k in extract_by(tiny_encoder, by_f, TEXTS[0], 2)]
     build(tmp_path / "c", [source], analyser)
     collection = Collection.open(tmp_path / "c", fingerprint=tiny_encoder.fingerprint)
     assert verify(tmp_path / "c") == []

@@ -139,7 +139,7 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
 def _open(plan: GpuPlan, encoder: Encoder) -> Collection | None:
     if plan.no_collection:
         return None
-    path = Path(plan.collection) if plan.collection is not None else bundled_collection(encoder.fingerprint)
+    path = Path(plan.collection) if plan.collection is not None else bundled_collection(encoder.term_space)
     return Collection.open(path) if path is not None else None
 
 

@@ -170,6 +170,10 @@ def export(
         int, typer.Option(min=7, max=8, help="Bits of int8 weights; 8 needs CPUs with VNNI to be exact.")
     ] = 7,
     half: Annotated[bool, typer.Option("--half", help="SparseEncoder weights in fp16.")] = False,
+    collections_of: Annotated[
+        Path | None,
+        typer.Option(help="Exported teacher: a model taught to give its term weights may read its collections."),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace folders that exist.")] = False,
 ) -> None:
     """Write a trained model for use: ONNX in int8 and fp32, and the layout of sentence-transformers."""
@@ -191,6 +195,7 @@ def export(
         overwrite,
         tuple(exact or ()),
         bits == 7,
+        collections_of,
     )
     for kind, folder in written.items():
         typer.echo(f"{kind}: {folder}")

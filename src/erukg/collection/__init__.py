@@ -2,7 +2,7 @@
 
 from erukg.collection.bundled import bundled_collection
 from erukg.collection.checking import Info, info, verify
-from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument, Phrase, best_phrases
+from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument, Phrase
 from erukg.collection.reader import Collection, Hits
 from erukg.collection.slimming import slim
 from erukg.collection.writer import Writer
@@ -16,7 +16,6 @@ __all__ = [
     "Info",
     "Phrase",
     "Writer",
-    "best_phrases",
     "bundled_collection",
     "info",
     "slim",

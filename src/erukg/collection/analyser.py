@@ -9,10 +9,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, Phrase, best_phrases
+from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, Phrase
 from erukg.document import Document
 from erukg.encoder import TermEncoder
+from erukg.locating import locate_candidates
+from erukg.neighbours import Neighbourhood
 from erukg.phrases import noun_phrases
+from erukg.ranking import Weights, build_pool, drop_contained, rank_pool
+from erukg.settings import Settings
 
 __all__ = ["ModelAnalyser", "WholeEncoder", "phrases_of"]
 
@@ -24,8 +28,10 @@ class WholeEncoder(TermEncoder, Protocol):
 
 
 class ModelAnalyser:
-    """`Analyser` over an encoder: w^x of the whole vocabulary (Eq. 1), C_x from its tags, the top phrases by
-    f (Eq. 3).
+    """`Analyser` over an encoder: w^x of the whole vocabulary (Eq. 1) and the best phrases that extraction finds.
+
+    Another ranking than the best known one comes with other `settings`: that of the paper, by f alone (Eq. 3), is
+    `Settings.paper(phraseness=0, position=0)`.
     """
 
     def __init__(
@@ -34,19 +40,17 @@ class ModelAnalyser:
         *,
         threads: int = 1,
         phrases: int = TOP_PHRASES,
-        max_words: int = 5,
-        length_penalty: float = -0.25,
+        settings: Settings | None = None,
     ) -> None:
         self._encoder = encoder
         self._phrases = phrases
-        self._max_words = max_words
-        self._length_penalty = length_penalty
+        self._settings = settings or Settings()
         self._every_term = np.arange(encoder.vocab_size, dtype=np.int32)
         self._pool = ThreadPoolExecutor(threads, "erukg-encode") if threads > 1 else None
 
     @property
     def fingerprint(self) -> str:
-        return self._encoder.fingerprint
+        return self._encoder.term_space
 
     @property
     def vocab_size(self) -> int:
@@ -58,10 +62,7 @@ class ModelAnalyser:
     def _encode(self, text: str) -> EncodedDocument:
         document = Document.parse(text)
         encoding = self._encoder.encode(self._encoder.pieces(document.words), self._every_term)
-        weights = encoding.weights
-        phrases = phrases_of(
-            document, encoding.tags, weights, self._encoder, self._max_words, self._length_penalty, self._phrases
-        )
+        phrases = phrases_of(document, encoding.tags, encoding.weights, self._encoder, self._settings, self._phrases)
         terms = np.flatnonzero(encoding.weights > 0)
         return EncodedDocument(terms, encoding.weights[terms], phrases)
 
@@ -71,11 +72,22 @@ def phrases_of(
     tags: NDArray[np.int8],
     weights: NDArray[np.float32],
     encoder: TermEncoder,
-    max_words: int,
-    length_penalty: float,
+    settings: Settings,
     keep: int,
 ) -> list[Phrase]:
-    """The best noun phrases of a document; `weights` is w^x over the vocabulary, of which its own pieces matter."""
-    candidates = noun_phrases(document, tags, max_words)
+    """The best present phrases of a document; `weights` is w^x over the vocabulary, of which its own pieces matter."""
+    alone = settings.extraction()
+    candidates = locate_candidates(document, noun_phrases(document, tags, alone.max_words))
     terms = encoder.phrase_terms(candidates.forms)
-    return best_phrases(candidates.folds, candidates.forms, terms, weights, length_penalty=length_penalty, keep=keep)
+    ids = np.unique(terms.ids)
+    nobody = Neighbourhood.empty()
+    pool = build_pool(candidates, terms, nobody, None, alone)
+    ranked = rank_pool(pool, Weights.combine(ids, weights[ids], nobody), alone, present=True, limit=len(pool))
+    if alone.drop_contained:
+        ranked = drop_contained(ranked, [candidates.folds[i] for i in ranked.pool.tolist()])
+    return [
+        Phrase(
+            candidates.folds[i], candidates.forms[i], tuple(terms.ids[terms.indptr[i] : terms.indptr[i + 1]].tolist())
+        )
+        for i in ranked.pool[:keep].tolist()
+    ]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument
 from erukg.collection.weights import MOST_TERMS
 from erukg.encoder import BatchEncoder
+from erukg.settings import Settings
 
 __all__ = ["GpuAnalyser"]
 
@@ -23,18 +24,16 @@ class GpuAnalyser:
         *,
         workers: int | None = None,
         phrases: int = TOP_PHRASES,
-        max_words: int = 5,
-        length_penalty: float = -0.25,
+        settings: Settings | None = None,
     ) -> None:
         self._encoder = encoder
         self._workers = workers
         self._phrases = phrases
-        self._max_words = max_words
-        self._length_penalty = length_penalty
+        self._settings = settings or Settings()
 
     @property
     def fingerprint(self) -> str:
-        return self._encoder.fingerprint
+        return self._encoder.term_space
 
     @property
     def vocab_size(self) -> int:
@@ -51,7 +50,6 @@ class GpuAnalyser:
             texts,
             top=MOST_TERMS + 1,
             phrases=self._phrases,
-            max_words=self._max_words,
-            length_penalty=self._length_penalty,
+            settings=self._settings,
             workers=self._workers,
         )

@@ -39,6 +39,7 @@ class TermEncoder(Protocol):
     """What a generator needs of a model; `Encoder` is the real one."""
 
     fingerprint: str
+    term_space: str
 
     def pieces(self, words: Sequence[str]) -> Pieces: ...
     def phrase_terms(self, phrases: Sequence[str]) -> Terms: ...
@@ -53,6 +54,7 @@ class Encoder:
         self.folder = folder
         self.vocabulary = vocabulary
         self.fingerprint = folder.fingerprint
+        self.term_space = folder.term_space
         self.vocab_size = folder.vocab_size
         self.hidden_size = folder.hidden_size
         self.window = folder.window

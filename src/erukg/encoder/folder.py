@@ -27,6 +27,8 @@ class ModelFolder:
     """A checked model folder: its configuration and the paths of its parts.
 
     The layout is `config.json`, `tokenizer.json`, `head.safetensors` and `encoder.int8.onnx` or `encoder.onnx`.
+    `term_space` is the fingerprint of the model whose term weights this one was taught to give, its own otherwise:
+    models of one term space read the same collections.
     """
 
     path: Path
@@ -38,6 +40,7 @@ class ModelFolder:
     max_length: int
     window: int
     fingerprint: str
+    term_space: str
     config: dict[str, Any]
 
     @classmethod
@@ -60,7 +63,8 @@ class ModelFolder:
             hidden_size=_whole(config, "hidden_size", path, 1, 1 << 14),
             max_length=_whole(config, "max_length", path, 8, 1 << 16),
             window=_whole(config, "window", path, 8, 1 << 16),
-            fingerprint=_fingerprint(config, path),
+            fingerprint=_digest(config, "weights", path),
+            term_space=_digest(config, "term_space" if "term_space" in config else "weights", path),
             config=config,
         )
         if folder.window > folder.max_length:
@@ -134,10 +138,10 @@ def _whole(config: dict[str, Any], field: str, path: Path, low: int, high: int) 
     return value
 
 
-def _fingerprint(config: dict[str, Any], path: Path) -> str:
-    value = config.get("weights")
+def _digest(config: dict[str, Any], field: str, path: Path) -> str:
+    value = config.get(field)
     if not isinstance(value, str) or not re.fullmatch(r"[0-9a-f]{64}", value):
-        raise ModelError(f"The model in {path} has no usable 'weights' fingerprint in its config.json.")
+        raise ModelError(f"The model in {path} has no usable '{field}' fingerprint in its config.json.")
     return value
 
 

@@ -106,8 +106,7 @@ class CollectionJob:
     model: Path
     top: int
     phrases: int
-    max_words: int
-    length_penalty: float
+    settings: Settings
 
     def open(self) -> Task:
         return _CollectionTask(Encoder.load(self.model), self)
@@ -137,9 +136,7 @@ class _CollectionTask:
         job = self.job
         weights = np.zeros(self.encoder.vocab_size, np.float32)
         weights[terms] = encoding.weights
-        phrases = phrases_of(
-            document, encoding.tags, weights, self.encoder, job.max_words, job.length_penalty, job.phrases
-        )
+        phrases = phrases_of(document, encoding.tags, weights, self.encoder, job.settings, job.phrases)
         assert top is not None
         above = top[1] > 0
         return top[0][above], top[1][above], [(phrase.fold, phrase.form, phrase.terms) for phrase in phrases]

@@ -56,12 +56,11 @@ def stream_encoded(
     *,
     top: int,
     phrases: int,
-    max_words: int,
-    length_penalty: float,
+    settings: Settings,
     workers: int | None = None,
 ) -> Iterator[EncodedDocument]:
     """What a collection keeps of each text."""
-    job = CollectionJob(encoder.folder.path.absolute(), top, phrases, max_words, length_penalty)
+    job = CollectionJob(encoder.folder.path.absolute(), top, phrases, settings)
     return stream(_model(encoder, job.top), job, texts, workers)
 
 

@@ -50,10 +50,13 @@ class Jobs:
         threads: int,
         limit: int,
         warm_up: Callable[[], object],
+        warmed: Callable[[], object],
         broken: Callable[[BaseException], None],
     ) -> None:
-        """`warm_up` runs once on every thread before its first document; `broken` is told when that fails."""
+        """`warm_up` runs once on every thread before its first document; `warmed` is told when all have, `broken`
+        when one cannot."""
         self.limit = limit
+        self._warmed = warmed
         self._broken = broken
         self.waiting = 0
         self.running = 0
@@ -137,6 +140,8 @@ class Jobs:
             self._broken(error)
             return
         with self._changed:
+            if self._unready == 1:
+                self._warmed()
             self._unready -= 1
         while (taken := self._take()) is not None:
             batch, i = taken

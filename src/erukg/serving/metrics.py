@@ -63,16 +63,17 @@ class Metrics:
     def set(self, name: str, value: float) -> None:
         self._row[self._named[name]] = value
 
+    def total(self, name: str) -> float:
+        """The sum over all workers."""
+        return float(self._all[:, self._named[name]].sum())
+
     def text(self) -> str:
         """All of it in Prometheus' text format."""
         return "".join(f"{line}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
         total = self._all.sum(axis=0)
-
-        def named(name: str) -> float:
-            return float(total[self._named[name]])
-
+        named = self.total
         yield from _head("erukg_requests_total", "counter", "Requests answered, by path and status.")
         for path, i in self._paths.items():
             for status, j in self._statuses.items():

@@ -87,12 +87,19 @@ def run(load: Callable[[], KeyphraseGenerator], options: Options) -> int:
         metrics.use_row(worker)
         return _serve(generator, options, listening, metrics, log)
 
-    # What is loaded by now stays; out of the collector's sight it costs no pauses, and remains shared with workers.
-    gc.collect()
-    gc.freeze()
     if options.workers == 1:
         return work(0)
+    _settle()
     return supervise(work, options.workers, listening, options.drain_seconds + options.grace_seconds, metrics, log)
+
+
+def _settle() -> None:
+    """Move all that is loaded by now, and stays, out of the garbage collector's sight.
+
+    Looking through it would pause the service for tens of milliseconds, and in a worker copy the pages it shares.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _serve(
@@ -113,6 +120,7 @@ def _serve(
         threads=options.threads or max(1, cores() // options.workers),
         metrics=metrics,
         log=log,
+        warmed=_settle,
         broken=broken,
     )
     config = uvicorn.Config(

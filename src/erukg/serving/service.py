@@ -53,7 +53,7 @@ _WARM_UP = "A warm engine\nThe first documents of a service are as fast as all t
 
 
 class Service:
-    """Everything a worker process has; `broken` is told when the model turns out not to run."""
+    """Everything a worker process has. `warmed` is told when all is loaded, `broken` when the model cannot be run."""
 
     def __init__(
         self,
@@ -64,6 +64,7 @@ class Service:
         threads: int | None = None,
         metrics: Metrics | None = None,
         log: Log | None = None,
+        warmed: Callable[[], object] = bool,
         broken: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.generator = generator
@@ -76,7 +77,7 @@ class Service:
         self.held = Held(self.limits.held_bytes)
         self.files = Files(self.limits)
         self.baselines = Baselines(generator)
-        self.jobs = Jobs(threads or cores(), self.limits.queue, self._warm_up, broken or self.log.failure)
+        self.jobs = Jobs(threads or cores(), self.limits.queue, self._warm_up, warmed, broken or self.log.failure)
         background = generator.background
         self.model = str(getattr(getattr(generator.encoder, "folder", None), "name", "unnamed"))
         self.collection = {"documents": len(background)} if background is not None else None
@@ -183,7 +184,9 @@ class Service:
     async def readyz(self, request: Request) -> Response:
         if self.draining:
             raise Problem(503, "The service is stopping; ask another one.")
-        if not self.jobs.ready:
+        self._measure()
+        # One warm worker is enough: what reaches another before it is warm waits for that moment in its queue.
+        if not self.metrics.total("ready"):
             raise Problem(503, "The service is still warming up; ask again in a moment.", {"Retry-After": "1"})
         return json_response(b'{"status":"ready"}')
 

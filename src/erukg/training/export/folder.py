@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from erukg.encoder.folder import ModelFolder
 from erukg.errors import ModelError
 from erukg.training.base import load_base
 from erukg.training.export.card import model_card
@@ -46,10 +47,12 @@ def write_model_folder(
     overwrite: bool = False,
     exclude: Sequence[str] = (),
     seven_bits: bool = True,
+    term_space: str | None = None,
 ) -> Path:
     """Write the folder in fp32 or int8; the fp32 graph is checked against torch (≤ 1e-4) either way.
 
-    `exclude` names more nodes of the graph (such as layer.5.outer) that int8 leaves exact.
+    `exclude` names more nodes of the graph (such as layer.5.outer) that int8 leaves exact; `term_space` is the
+    fingerprint of the model whose term weights this one was taught to give.
     """
     from safetensors.numpy import save_file
 
@@ -97,6 +100,8 @@ def write_model_folder(
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "files": files,
         }
+        if term_space is not None:
+            config["term_space"] = term_space
         (part / "config.json").write_text(json.dumps(config, indent=1) + "\n", "utf-8")
     return Path(target)
 
@@ -123,10 +128,12 @@ def export(
     overwrite: bool = False,
     exclude: Sequence[str] = (),
     seven_bits: bool = True,
+    collections_of: str | Path | None = None,
 ) -> dict[str, Path]:
     """Export a trained model (the folder a run ends with, or its parts) to target/<layout> for each layout.
 
-    A single layout is written to `target` itself. The model card is made from the run's run.json.
+    A single layout is written to `target` itself. The model card is made from the run's run.json. A model taught to
+    give the term weights of another may read that one's collections: `collections_of` is its exported folder.
     """
     source = Path(source)
     model, has_head = load_base(source)
@@ -141,6 +148,7 @@ def export(
     unknown = [layout for layout in layouts if layout not in LAYOUTS]
     if unknown or not layouts:
         raise ModelError(f"There is no layout '{', '.join(unknown)}'; use int8, fp32 or sparse-encoder.")
+    term_space = ModelFolder.open(Path(collections_of)).term_space if collections_of is not None else None
     written = {}
     for layout in layouts:
         folder = Path(target) if len(layouts) == 1 else Path(target) / layout
@@ -148,6 +156,6 @@ def export(
             written[layout] = write_sparse_encoder(model, tokens, folder, half, card, overwrite)
         else:
             written[layout] = write_model_folder(
-                model, tokens, folder, name, layout, card, WINDOW, overwrite, exclude, seven_bits
+                model, tokens, folder, name, layout, card, WINDOW, overwrite, exclude, seven_bits, term_space
             )
     return written
