@@ -36,8 +36,8 @@ class Settings:
     apply to phrases that do not occur in the text, their namesakes to phrases that do.
     """
 
-    alpha: float = _number(0.8, 0, 1, "α: the document's share of term weights; the rest is its neighbours'")
-    beta: float = _number(0.8, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'")
+    alpha: float = _number(1.0, 0, 1, "α: the document's share of term weights; the rest is its neighbours'")
+    beta: float = _number(0.5, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'")
     phraseness: float = _number(0.25, 0, 10, "λ: exponent of P_pn")
     length_penalty: float = _number(-1.5, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases")
     position: float = _number(2.0, 0, 10, "exponent of the position factor ω")
@@ -49,7 +49,7 @@ class Settings:
         0.1, 0, 10, "exponent of how many documents of the collection an absent phrase describes"
     )
     neighbours: int = _whole(100, 0, 10_000, "N: how many similar documents of the collection are consulted")
-    neighbour_candidates: int = _whole(100, 0, 100_000, "how many of the neighbours' phrases are considered")
+    neighbour_candidates: int = _whole(1000, 0, 100_000, "how many of the neighbours' phrases are considered")
     frequency: bool = _switch(True, "P(c|C_x) in proportion to how often c stands in the text, instead of 1/|C_x|")
     drop_contained: bool = _switch(True, "leave out a single word that is part of a better phrase")
     diversity: float = _number(0.0, 0, 1, "push down phrases that repeat the terms of better ones")

@@ -13,6 +13,9 @@ __all__ = ["PEAKS", "open_session"]
 # way of documents that run side by side.
 PEAKS = Path(__file__).with_name("peaks.onnx")
 
+# The kernel that adds and normalises in one step is not vectorised: two steps are three times as fast.
+_SLOWER = ["SkipLayerNormFusion"]
+
 
 def open_session(graph: Path, threads: int) -> Any:
     """Load a graph to run on the CPU with `threads` threads; raises ModelError where it cannot be run."""
@@ -23,6 +26,8 @@ def open_session(graph: Path, threads: int) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(graph), options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
+        )
     except Exception as error:  # onnxruntime's own exception classes share no public base
         raise ModelError(f"{graph} cannot be run: {error}") from error

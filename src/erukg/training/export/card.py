@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from erukg.training.model import Shape
@@ -88,6 +89,11 @@ def _training(summary: dict[str, Any], config: dict[str, Any]) -> list[str]:
                 f"{stages[stage]['seconds']:.0f} s, AdamW "
                 f"{chosen['learning_rate']:g}, {chosen['warmup_steps']} warm-up steps, linear decay"
             )
+    if config.get("teacher") and (config.get("distill_terms") or config.get("distill_scores")):
+        lines.append(
+            f"- taught by {Path(config['teacher']).name}: term weights {config['distill_terms']:g}, "
+            f"scores {config['distill_scores']:g}"
+        )
     mixture = {k: v for k, v in config["mixture"].items() if k not in config["leave_out"]}
     lines += [
         f"- λ_q {config['lambda_reference']:g}, λ_d {config['lambda_document']:g}, quadratic ramp over the "
