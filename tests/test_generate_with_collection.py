@@ -109,7 +109,7 @@ def test_extraction_leaves_the_collection_alone(generator: KeyphraseGenerator, r
 
 def test_rank_uses_neighbours_for_term_weights(generator: KeyphraseGenerator, rows: list[dict[str, str]]) -> None:
     text = text_of(rows[0])
-    ranked = generator.rank(text, ["deep forest", "radar image"], explain=True)
+    ranked = generator.rank(text, ["deep forest", "radar image"], Settings(alpha=0.8), explain=True)
     assert any(t.neighbours > 0 for k in ranked if k.explanation for t in k.explanation.terms)
 
 

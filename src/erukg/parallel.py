@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["cores", "in_order"]
+from erukg.errors import InputError
+
+__all__ = ["cores", "in_order", "past_refusals"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,3 +41,41 @@ def in_order(function: Callable[[T], R], items: Iterable[T], threads: int | None
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def past_refusals(
+    work: Callable[[Iterator[T]], Iterator[R]], items: Iterable[T], refused: Callable[[T, InputError], None]
+) -> Iterator[R]:
+    """`work(items)`, which gives a result an item in order; an item that it refuses goes to `refused`, and the work
+    begins again behind it.
+    """
+    source = iter(items)
+    handed: deque[T] = deque()
+    back: deque[T] = deque()
+
+    def feed() -> Iterator[T]:
+        while True:
+            if back:
+                item = back.popleft()
+            else:
+                try:
+                    item = next(source)
+                except StopIteration:
+                    return
+            handed.append(item)
+            yield item
+
+    while True:
+        try:
+            for result in work(feed()):
+                handed.popleft()
+                yield result
+            return
+        except InputError as error:
+            if not handed:
+                raise
+            culprit = handed.popleft()
+            # Those behind it were handed over too, but their results are lost.
+            back.extendleft(reversed(handed))
+            handed.clear()
+            refused(culprit, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,29 @@ def test_search_grows_with_the_collection(tiny_corpus: Path, tmp_path: Path) -> 
     for row in report["sizes"]:
         assert row["recall"] >= 0.999
         assert row["error"] < 1e-3
-        assert row["ratio"] == pytest.approx(row["bm25s_ms"] / row["erukg_ms"])
+        assert list(row["engines"]) == ["bm25s", "tantivy"]
+        for engine in row["engines"].values():
+            assert engine["queries"] == row["queries"] == 10
+            assert engine["ratio"] == pytest.approx(engine["ms"] / row["erukg_ms"])
+        assert row["engines"]["bm25s"]["recall"] == 1
     assert "one thread each" in result.output
+    assert report["not_run"] == {"lucene": "not run: give --lucene JAR"}
+    assert "lucene: not run: give --lucene JAR" in result.output
+
+
+def test_search_without_others_says_so(tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("bm25s", "tantivy"):
+        monkeypatch.setitem(sys.modules, name, None)
+    out = tmp_path / "search.json"
+    result = call("search", tiny_corpus, "--sizes", 50, "--queries", 10, "-o", out)
+    assert result.exit_code == 0, result.output
+    report = read(out)
+    assert report["sizes"][0]["recall"] is None
+    assert report["sizes"][0]["engines"] == {}
+    assert "tantivy: not run: not installed; pip install tantivy" in result.output
+    refused = call("search", tiny_corpus, "--sizes", 50, "--against", "tantivy")
+    assert refused.exit_code == 1
+    assert "needs the package 'tantivy'" in refused.output
 
 
 @pytest.mark.parametrize(
@@ -90,6 +112,8 @@ def test_search_grows_with_the_collection(tiny_corpus: Path, tmp_path: Path) -> 
         (("run", "--parts", "warmth"), 1, "no part 'warmth'"),
         (("run", "--collection", "c", "--no-collection"), 2, "not both"),
         (("search", "c.jsonl", "--sizes", "many"), 2, "whole numbers"),
+        (("search", "c.jsonl", "--against", "tantivi"), 1, "did you mean 'tantivy'?"),
+        (("search", "c.jsonl", "--lucene", "nowhere.jar"), 1, "nowhere.jar cannot be read"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ from erukg.benchmark.searching import growth
 from erukg.benchmark.stages import STAGES, time_stages
 from erukg.benchmark.texts import document, documents
 from erukg.benchmark.timing import interleave, ratios, summary
-from erukg.collection.benchmark import SearchTiming
+from erukg.collection.benchmark import EngineTiming, SearchTiming
 from erukg.errors import ErukgError, InputError
 from erukg.parallel import cores
 
@@ -43,10 +44,10 @@ def test_competitors_are_compared_with_each_of_ours() -> None:
 
 
 def test_growth_is_relative_to_the_first_size() -> None:
-    first = SearchTiming(100, 10, 0.5, 1.0, 1000, 1.0, 0.0)
-    second = SearchTiming(400, 10, 1.0, 3.0, 4000, 0.999, 1e-4)
+    first = SearchTiming(100, 10, 0.5, 1000, 1.0, 0.0, {"bm25s": EngineTiming(10, 1.0, 2.0, 1.0)})
+    second = SearchTiming(400, 10, 1.0, 4000, 0.999, 1e-4, {"bm25s": EngineTiming(10, 3.0, 3.0, 1.0)})
     rows = growth([first, second])
-    assert [row["ratio"] for row in rows] == [2.0, 3.0]
+    assert [row["engines"]["bm25s"]["ratio"] for row in rows] == [2.0, 3.0]
     assert [row["times_first"] for row in rows] == [1.0, 2.0]
     assert [row["times_first_per_document"] for row in rows] == [1.0, 0.5]
 
@@ -92,6 +93,16 @@ def test_competitors_that_lack_something_say_what() -> None:
     assert "--weights" in lineup.not_run["paper"]
     assert "keybert:FOLDER" in lineup.not_run["keybert"]
     assert all(reason.startswith("not run: ") for reason in lineup.not_run.values())
+
+
+def test_variants_of_this_package_are_competitors_too(tiny_model: Path, tiny_collection: Path) -> None:
+    names = split_names(f"erukg-extract:model={tiny_model},erukg-generate:paper")
+    plan = dataclasses.replace(Plan.quick(), against=names, model=str(tiny_model), collection=str(tiny_collection))
+    lineup = line_up(plan, document(50), None)
+    assert list(lineup.systems) == list(names)
+    assert not lineup.not_run
+    without = line_up(dataclasses.replace(plan, collection=None), document(50), None)
+    assert without.not_run == {"erukg-generate:paper": "not run: no collection."}
 
 
 def test_pinning_binds_all_threads_and_is_undone() -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import pytest
-from samples import PlainCollection, WordAnalyser, make_collection, make_records, make_text, write_jsonl
+from samples import PlainCollection, WordAnalyser, make_collection, make_records, make_text
 
 from erukg.collection import Collection, DocumentRecord
 from erukg.collection.analysis import analyse, stems, terms_of
-from erukg.collection.benchmark import compare_search
 from erukg.errors import InputError
 from erukg.folding import fold, hash_phrases
 from erukg.neighbours import Background
@@ -214,15 +213,3 @@ def test_analysis_from_many_threads() -> None:
         assert list(pool.map(stems, texts)) == expected
         numbers = list(pool.map(terms_of, texts))
     assert all(np.array_equal(n, terms_of(t)) for n, t in zip(numbers, texts, strict=True))
-
-
-def test_benchmark_compares_like_with_like(tmp_path: Path) -> None:
-    source = write_jsonl(tmp_path / "a.jsonl", make_records(600, seed=12))
-    found = list(compare_search([source], [300, 600], queries=60, neighbours=20))
-    assert [timing.documents for timing in found] == [300, 600]
-    for timing in found:
-        assert timing.recall == 1
-        assert timing.error < 1e-5
-        assert timing.erukg_ms > 0 < timing.bm25s_ms
-    with pytest.raises(InputError, match="hold 600 documents, fewer than"):
-        list(compare_search([source], [601]))

@@ -66,14 +66,17 @@ def test_all_studies_run_resume_and_say_what_is_missing(
         assert text.index(f"{name}: ") < text.index(f"{name}: {STUDIES[name]}, protocol 'stemmed'")
 
     curve = by_label(report, "alpha-beta")
-    assert [v["value"] for v in curve.values()] == [0, 0.2, 0.4, 0.6, 0.8, 1]
-    assert [v["description"]["settings"]["beta"] for v in curve.values()] == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    now = Settings()
+    given = f"as given: α = {now.alpha:g}, β = {now.beta:g}"
+    assert [v["value"] for v in curve.values()] == [0, 0.2, 0.4, 0.6, 0.8, 1, None]
+    assert [v["description"]["settings"]["beta"] for v in curve.values()] == [0, 0.2, 0.4, 0.6, 0.8, 1, now.beta]
     assert curve["1"]["description"]["collection"] is None
     assert curve["0"]["scores"] != curve["1"]["scores"]
     neighbours = by_label(report, "neighbours")
     assert [v["description"]["settings"]["neighbours"] for v in neighbours.values()] == [10, 50, 100]
     # The settings as they are stand in several studies and are one system.
-    assert neighbours["100"]["predictions"] == curve["0.8"]["predictions"]
+    assert neighbours["100"]["predictions"] == curve[given]["predictions"]
+    assert report["paper"] is False
     pruning = by_label(report, "pruning")
     assert pruning["glossary not pruned"]["not_run"] == "no such collection (--collections unpruned=FOLDER)"
     assert pruning["all of the neighbours' phrases"]["description"]["settings"]["neighbour_candidates"] == 100_000
@@ -88,8 +91,27 @@ def test_all_studies_run_resume_and_say_what_is_missing(
     sizes = by_label(report, "collection")
     assert [v["value"] for v in sizes.values()] == [0, 30, 120, None]
     assert sizes["none"]["not_run"]
+    small, large = (v["description"]["collection"] for v in sizes.values() if v["value"] in (30, 120))
+    assert (small["documents"], large["documents"]) == (30, 120)
+    # Collections made with the same model are told apart, so that neither finds the other's stored predictions.
+    assert small["manifest"] != large["manifest"]
+    assert len({v["predictions"]["inspec"] for v in sizes.values() if v["value"] is not None}) == 3
     assert "none: not run: " in text
     assert "average" in text
+
+
+def test_the_papers_alpha_is_that_of_absent_phrases_too(
+    tmp_path: Path, tiny_model: Path, tiny_collection: Path
+) -> None:
+    given = Given(Options(str(tiny_model), str(tiny_collection), paper=True))
+    (study,) = make_studies(["alpha-beta"], given)
+    assert [variant.label for variant in study.variants] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
+    for variant in study.variants:
+        settings = variant.system.describe()["settings"]
+        assert settings["alpha"] == settings["beta"] == settings["absent_alpha"] == variant.value
+    own = Given(Options(str(tiny_model), str(tiny_collection), settings={"alpha": 0.5, "absent_alpha": 0.9}))
+    (study,) = make_studies(["alpha-beta"], own)
+    assert {variant.system.describe()["settings"]["absent_alpha"] for variant in study.variants} == {0.9}
 
 
 def test_without_a_collection_the_rest_goes_on(tmp_path: Path, sets: Path, tiny_model: Path) -> None:

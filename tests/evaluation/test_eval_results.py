@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.encoder import Encoder
 from erukg.errors import InputError
-from erukg.evaluation.results import svg, write_results
-from erukg.evaluation.results.runs import load_runs, speeds
+from erukg.evaluation.case import run_case
+from erukg.evaluation.results import charts, published, svg, write_results
+from erukg.evaluation.results.labels import key, label
+from erukg.evaluation.results.runs import Run, load_runs, speeds
 from tiny import write_corpus
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -55,7 +58,22 @@ def stored(
         *("retrieval", folder / "beir", *common, "-m", "bm25,query,doct5query", "-s", "erukg-extract"),
         *("-o", folder / "ret.json"),
     )
-    rates = {"extract": 90.0, "generate N=100": 30.0, "textrank": 45.0, "someone else": 1.0}
+    (folder / "case.jsonl").write_text(
+        json.dumps({"id": "the document", "title": "Sea ice", "abstract": "Passive radar images | of sea ice."})
+        + "\n"
+        + json.dumps({"id": "a query", "text": "fast search engine"})
+    )
+    run(
+        *("case", folder / "case.jsonl", "--model", tiny_model, "--collection", tiny_collection),
+        *("-s", "erukg-generate", "-s", "textrank", "-s", "promptrank", "-o", folder / "case.json", "--top-k", 3),
+    )
+    rates = {
+        "erukg, extract": 90.0,
+        "erukg, generate N=100": 30.0,
+        "textrank": 45.0,
+        "paper, extract": 9.0,
+        "someone else": 1.0,
+    }
     bench = {
         "format": "erukg-benchmark",
         "version": 1,
@@ -71,7 +89,7 @@ def paths(folder: Path, *names: str) -> list[Path]:
 
 
 def test_every_figure_of_the_page_stands_in_a_run(stored: Path, tmp_path: Path) -> None:
-    names = ("kp", "more", "ret", "abl", "bench")
+    names = ("kp", "more", "ret", "abl", "case", "bench")
     printed = run("report", *paths(stored, *names), "-o", tmp_path / "r")
     page = (tmp_path / "r" / "README.md").read_text()
     assert printed.splitlines()[0] == str(tmp_path / "r" / "README.md")
@@ -79,25 +97,86 @@ def test_every_figure_of_the_page_stands_in_a_run(stored: Path, tmp_path: Path) 
     table = page.split("### Present phrases, protocol `paper`")[1].split("###")[0]
     for system in kp["systems"][:2]:
         average = system["scores"]["paper"]["average"]["present"]
-        (row,) = (line for line in table.splitlines() if line.startswith(f"| {system['name']} |"))
+        (row,) = (line for line in table.splitlines() if line.startswith(f"| {label(system)} |"))
         shown = [float(number.strip("*| ")) for number in row.split(" | ")[-1].split("/")]
         assert shown == pytest.approx([100 * average["F@5"], 100 * average["F@10"]], abs=0.051)
     # Systems of two files on the same sets share a table, and one that is in both stands there once.
-    assert [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| ")][2:] == [
-        "| erukg-generate",
-        "| textrank",
-        "| embedrank",
-        "| erukg-extract",
+    assert [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| ")][2:6] == [
+        "| erukg generate",
+        "| TextRank",
+        "| EmbedRank",
+        "| erukg extract",
     ]
-    assert "- embedrank: not run: weights not available" in page
-    assert "- doct5query: not run: weights not available" in page
-    assert "erukg-generate minus textrank" in page
+    assert "- EmbedRank: not run: weights not available\n" in page
+    assert "- docT5query: not run: weights not available\n" in page
+    assert "erukg generate minus TextRank" in page
     assert "inspec (4)" in page
     assert "| glossary not pruned | not run: no such collection" in page
     assert "| bench.json | benchmark |" in page
     assert "abacus, 2 cores" in page
-    for part in ("kp.json more.json ret.json abl.json bench.json", "R@1000", "nDCG@10", "### alpha-beta"):
+    for part in ("kp.json more.json ret.json abl.json case.json bench.json", "R@1000", "nDCG@10", "### alpha-beta"):
         assert part in page
+
+
+def test_the_papers_figures_stand_beside_ours(stored: Path, tmp_path: Path) -> None:
+    page = write_results(paths(stored, "kp", "abl"), tmp_path)[0].read_text()
+    present, absent = (page.split(f"### {kind} phrases, protocol `paper`")[1] for kind in ("Present", "Absent"))
+    # On the two sets of the run; its average of five is not an average of these.
+    assert "| *ERU-KG-base, in the paper* | *29.0 / 36.0* | *27.8 / 27.0* | – |" in present
+    assert "| *ERU-KG-base, in the paper* | *5.3 / 6.5* | *3.4 / 5.5* | – |" in absent
+    assert "in the paper" not in page.split("### Present phrases, protocol `stemmed`")[1].split("### Baselines")[0]
+    beside = page.split("### Baselines beside the paper")[1].split("\n\n")
+    kp = json.loads((stored / "kp.json").read_text())
+    here = kp["systems"][1]["scores"]["paper"]["sets"]["inspec"]["present"]
+    apart = f"{100 * here['F@5'] - 29.3:+.1f} / {100 * here['F@10'] - 36.2:+.1f}"
+    assert f"| difference | {apart} |" in beside[2]
+    assert "Candidates" in beside[3] + beside[4]
+
+
+def test_the_papers_averages_are_those_of_its_rows() -> None:
+    for rows in (published.PRESENT, published.ABSENT):
+        for row in rows.values():
+            sets = [pair for name, pair in row.items() if name != "average"]
+            assert len(sets) in (0, 5)
+            for i in (0, 1):
+                mean = sum(pair[i] for pair in sets) / 5
+                assert not sets or mean == pytest.approx(row["average"][i], abs=0.11)
+    five = ["inspec", "kp20k_1000", "krapivin", "nus", "semeval2010"]
+    assert published.average_of(five)
+    assert not published.average_of([*five, "other"])
+    assert not published.average_of(five[:4])
+    assert published.known_set("krapivin_dev") is None
+
+
+def test_the_case_study_shows_phrases(stored: Path, tmp_path: Path) -> None:
+    report = json.loads((stored / "case.json").read_text())
+    assert [text["id"] for text in report["texts"]] == ["the document", "a query"]
+    ours, textrank, promptrank = report["systems"]
+    assert ours["description"]["collection"]["documents"] == 120
+    found = ours["phrases"]["the document"]
+    assert 0 < len(found["present"]) <= 3
+    assert textrank["phrases"]["a query"]["absent"] == []
+    assert promptrank["not_run"].startswith("weights not available")
+    page = write_results(paths(stored, "case"), tmp_path)[0].read_text()
+    assert "> Sea ice\n>\n> Passive radar images | of sea ice." in page
+    assert f"| erukg generate | {' · '.join(found['present'])} |" in page
+    assert "| PromptRank | not run: weights not available | – |" in page
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ('{"id": "a"}\n', r"line 1: It has none of the fields"),
+        ('{"id": "a", "text": "b"}\n{"id": "a", "text": "c"}\n', "line 2: the id 'a' was already used"),
+        ('{"id": "a", "te\n', "line 1 is not JSON"),
+        ("".join(f'{{"id": "{i}", "text": "x"}}\n' for i in range(101)), "over 100 texts"),
+    ],
+)
+def test_bad_texts_of_a_case_are_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "texts.jsonl").write_text(content)
+    with pytest.raises(InputError, match=message):
+        run_case(tmp_path / "texts.jsonl", [])
 
 
 def test_plots_are_named_on_the_page_and_well_formed(stored: Path, tmp_path: Path) -> None:
@@ -115,15 +194,68 @@ def test_plots_are_named_on_the_page_and_well_formed(stored: Path, tmp_path: Pat
     assert all(f"]({name})" in page for name in plots)
     curves = plots["alpha-beta.svg"].findall(f"{SVG}polyline")
     assert [len(curve.attrib["points"].split()) for curve in curves] == [6, 6, 6, 6]
-    # Extraction, without a collection, has no place on its logarithmic axis.
+    # Extraction, without a collection, has no place on its logarithmic axis: it is a line across.
     curve = plots["collection.svg"].find(f"{SVG}polyline")
     assert curve is not None
     assert len(curve.attrib["points"].split()) == 2
-    assert {"30", "120"} < {text.text for text in plots["collection.svg"].findall(f"{SVG}text")}
+    assert {"30", "120", "F@10, no D"} < {text.text for text in plots["collection.svg"].findall(f"{SVG}text")}
     words = [text.text for text in plots["quality-speed.svg"].findall(f"{SVG}text")]
-    assert {"erukg-extract", "erukg-generate", "textrank"} < set(words)
+    assert {"erukg extract", "erukg generate", "TextRank"} < set(words)
     assert "someone else" not in words
-    assert "| erukg-generate | 0.333 |" in page
+    assert "| erukg generate | 0.333 |" in page
+    assert "| someone else | 0.0111 | – |" in page
+    assert "| the paper's own pipeline, extract | 0.1 | – |" in page
+    for plot in plots.values():
+        assert "prefers-color-scheme: dark" in (plot.findtext(f"{SVG}style") or "")
+
+
+def test_names_do_not_cover_each_other() -> None:
+    """However close the points: the boxes of the names, as wide as they are reckoned, are apart and in the frame."""
+    for seed in range(20):
+        numbers = random.Random(seed)
+        points = [
+            charts.Point(f"system number {i}", numbers.uniform(0.5, 3), numbers.uniform(20, 30), ours=i < 3)
+            for i in range(10)
+        ]
+        root = ET.fromstring(charts.scatter("t", "s", "y", "x", points))
+        boxes = []
+        for text in root.findall(f"{SVG}text"):
+            if not (text.text or "").startswith("system number"):
+                continue
+            width = svg.text_width(text.text or "", 12, "font-weight" in text.attrib)
+            start = {"start": 0.0, "middle": -width / 2, "end": -width}[text.attrib["text-anchor"]]
+            x, y = float(text.attrib["x"]) + start, float(text.attrib["y"])
+            assert x >= 0
+            assert x + width <= float(root.attrib["width"])
+            boxes.append((x, y, x + width))
+        assert len(boxes) == 10
+        for i, (a, y, b) in enumerate(boxes):
+            assert not any(abs(y - other[1]) < 11 and a < other[2] and other[0] < b for other in boxes[:i])
+
+
+def test_ends_of_curves_are_spread() -> None:
+    assert svg.spread([5, 5, 5], 10, 0, 100) == [5, 15, 25]
+    assert svg.spread([99, 98, 50], 10, 0, 100) == [100, 90, 50]
+    assert svg.spread([], 10, 0, 100) == []
+
+
+def test_labels_name_no_paths() -> None:
+    for name, shown in {
+        "erukg-generate": "erukg generate",
+        "erukg-generate:paper": "erukg generate, paper's settings",
+        "erukg-extract:model=/a/b/tiny": "erukg extract, tiny",
+        "erukg-extract:alpha=1,tagger=spacy:en_core_web_sm": "erukg extract, alpha=1, tags by spaCy",
+        "embedrank:/home/me/all-MiniLM-L6-v2/": "EmbedRank (all-MiniLM-L6-v2)",
+        "textrank:tagger=spacy:x": "TextRank (tags by spaCy)",
+        "query erukg-extract": "query, erukg extract",
+        "unheard-of": "unheard-of",
+    }.items():
+        assert label({"name": name}) == shown
+    described = {"name": "tfidf:/c/acm.jsonl.xz", "description": {"corpus": {"documents": 50_000}}}
+    assert label(described) == "TF-IDF (50,000 documents)"
+    described = {"name": "both", "description": {"query_expansion": {"system": "erukg-generate"}}}
+    assert label(described) == "both, erukg generate"
+    assert key("embedrank:/x/m") == key("embedrank:/y/m") != key("embedrank:/y/n")
 
 
 def test_the_same_runs_give_the_same_bytes(stored: Path, tmp_path: Path) -> None:
@@ -166,17 +298,38 @@ def test_speeds_are_those_of_one_benchmark_and_of_what_was_timed(stored: Path) -
     runs = load_runs(paths(stored, "bench"))
     wanted = [system(n) for n in ("erukg-extract", "erukg-extract:paper", "erukg-generate", "erukg-generate:alpha=1")]
     wanted.append(system("erukg-generate:neighbours=10", 10))
-    assert speeds(runs.benchmarks, wanted) == {"erukg-extract": 90, "erukg-generate": 30}
-    assert speeds([], wanted) == {}
+    found = {s.system["name"]: s.ratio for s in speeds(runs.benchmarks, wanted) if s.system}
+    assert found == {"erukg-extract": 1, "erukg-generate": pytest.approx(1 / 3)}
+    assert speeds([], wanted) == []
+    # Another run adds what only it timed, by the ratio to extraction in that run.
+    more = {"erukg, extract": 45.0, "erukg, generate N=10": 30.0, "erukg, generate N=100": 1.0}
+    other = Run("other", "", {"single": {"one core": {n: {"documents_per_second": r} for n, r in more.items()}}})
+    found = {s.system["name"]: s.ratio for s in speeds([*runs.benchmarks, other], wanted) if s.system}
+    assert found["erukg-generate"] == pytest.approx(1 / 3)
+    assert found["erukg-generate:neighbours=10"] == pytest.approx(2 / 3)
+    # A benchmark of another model says nothing about this one, nor does one without extraction.
+    wanted[0]["description"]["model"] = {"weights": "a"}
+    assert speeds([Run("x", "", {**other.report, "settings": {"model_fingerprint": "b"}})], wanted) == []
+    assert speeds([Run("x", "", {"against": {"systems": {"yake": {"documents_per_second": 1}}}})], wanted) == []
 
 
 def test_plots_of_extreme_figures_are_well_formed() -> None:
     for plot in (
-        svg.bars("a & <b>", "%", ["x"], {"none": [None], "zero": [0.0]}),
-        svg.bars("many", "%", ["x", "y"], {f"system {i} with a long name": [i, None] for i in range(20)}),
-        svg.lines("one", "%", "x", [svg.Line("a", [(5, 0.0)])]),
-        svg.lines("log", "%", "x", [svg.Line("a", [(1, 0.001), (1e6, 0.002)], dashed=True)], log=True),
-        svg.scatter("s", "%", "x", {"a" * 60: (1.0, 3.0), "b" * 60: (1.0, 3.0), "c": (250.0, 3.0)}),
+        charts.bar_table("a & <b>", "", ["x"], [charts.Row("none", [None]), charts.Row("zero", [0.0])]),
+        charts.bar_table(
+            "many", "", ["x", "y"], [charts.Row("a long name " * 5, [i, None], "ours") for i in range(20)]
+        ),
+        charts.curves("one", "", "x", [charts.Panel("p", [charts.Curve("a", [(5, 0.0)])])], [5]),
+        charts.curves(
+            "log",
+            "",
+            "x",
+            [charts.Panel("p", [charts.Curve("a", [(1, 0.001), (1e6, 0.002)], True)])],
+            [1, 1e6],
+            log=True,
+        ),
+        charts.scatter("s", "", "%", "x", [charts.Point(c * 60, 1.0, 3.0) for c in "ab"] + [charts.Point("c", 250, 3)]),
+        charts.scatter("one", "", "%", "x", [charts.Point("a", 1.0, 0.0)]),
     ):
         root = ET.fromstring(plot)
         height = float(root.attrib["height"])

@@ -18,6 +18,7 @@ from erukg.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
 from erukg.evaluation.retrieval.methods import BestPhrases
 from erukg.evaluation.retrieval.report import to_json
 from erukg.evaluation.systems import Options, make_system
+from erukg.expansion import expand_row
 
 # "frozen ocean" finds nothing as it is: either the query must learn of ice, or the document of frozen water.
 PHRASES = {"frozen ocean": (["frozen ocean"], ["sea ice"]), "sea ice": (["sea ice"], ["frozen water"])}
@@ -127,6 +128,57 @@ def test_doct5query_from_a_file(folder: Path, tmp_path: Path) -> None:
         make_methods(["doct5query"], predicted_queries=tmp_path / "none")
 
 
+def test_documents_expanded_before(folder: Path, tmp_path: Path) -> None:
+    """What `erukg expand` wrote takes the place of the system for documents, and gives the same figures."""
+    whole = run(folder, ["query", "document", "both"])
+    files = tmp_path / "expanded"
+    files.mkdir()
+    file = files / "tiny.jsonl"
+    rows = []
+    for id, (title, text) in DOCUMENTS.items():
+        ((present, absent),) = Lookup(PHRASES).predict([Record(id, title, text, ())])
+        rows.append(expand_row({"_id": id, "title": title, "text": text}, present, absent))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for path in (files, file):
+        system = Lookup(PHRASES)
+        store = tmp_path / f"store of {path.name}"
+        results = run(folder, ["query", "document", "both"], store, system=system, expanded=path)
+        assert set(system.asked) == {"q1", "q2", "q3"}
+        for name, result in results.items():
+            assert result.scores[0].means() == whole[name].scores[0].means()
+        assert results["query"].expanded == {}
+        given = results["both"].expanded["tiny"]
+        assert (given["system"], given["expanded"], given["added"]) == ("lookup", "tiny.jsonl", 10)
+    # A set without a file is expanded here.
+    other = Lookup(PHRASES)
+    result = run(write_set(tmp_path / "other"), ["document"], system=other, expanded=files)["document"]
+    assert other.asked == list(DOCUMENTS)
+    assert result.expanded == {}
+    # Phrases with scores will do, and lines without the text.
+    scored = [
+        {"id": row["_id"], **{kind: [{"phrase": p, "score": 0.1} for p in row[kind]] for kind in ("present", "absent")}}
+        for row in rows
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in scored))
+    result = run(folder, ["document"], expanded=files)["document"]
+    assert result.scores[0].means() == whole["document"].scores[0].means()
+    for row, message in (
+        ({**rows[0], "text": "another"}, "'d1' has another text than in the set"),
+        ({"_id": "d1", "present": []}, "line 1: the field 'absent' must be a list of phrases"),
+        ({"_id": "d1", "present": [], "absent": [3]}, "line 1: the field 'absent' must be a list of phrases"),
+        ({"present": [], "absent": []}, "line 1: the field '_id' is missing"),
+        ({**rows[1]}, "line 2: the id 'd2' was already used"),
+        ({**rows[0], "_id": "d9"}, "has no line for the document 'd1'"),
+    ):
+        file.write_text("".join(json.dumps(line) + "\n" for line in [row, *rows[1:]]))
+        with pytest.raises(InputError, match=message):
+            run(folder, ["document"], expanded=files)
+    with pytest.raises(InputError, match="those of one system"):
+        make_methods(["query"], [Lookup({}), Lookup(PHRASES)], expanded=files)
+    with pytest.raises(InputError, match="There is no file or folder"):
+        make_methods(["query"], [Lookup({})], expanded=tmp_path / "none")
+
+
 def test_doct5query_from_weights(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     import torch
     import transformers
@@ -221,6 +273,8 @@ def test_the_command(folder: Path, tiny_model: Path, tmp_path: Path) -> None:
         (["--method", "bm25", "--compare", "bm25", "query"], "no method 'query' to compare; those run: bm25."),
         (["--system", "textrnk"], "There is no system 'textrnk'"),
         (["--split", "dev"], "qrels/dev.tsv"),
+        (["--qrels-by-position", "cranfield"], "none of the sets: tiny"),
+        (["--method", "query", "--expanded", "nowhere.jsonl"], "There is no file or folder nowhere.jsonl"),
     ],
 )
 def test_the_command_refuses(folder: Path, tmp_path: Path, arguments: list[str], message: str) -> None:

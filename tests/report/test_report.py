@@ -21,6 +21,7 @@ from erukg.report import Report, report_row
 from erukg.report.bundle import bundle_modules, inline_page
 from erukg.report.parts import escaped
 from erukg.results import Keyphrase, Keyphrases
+from erukg.settings import Settings
 
 Make = Callable[..., Result]
 REPORT = Report(version="1", model="tiny", collection=None, alpha=0.8, beta=0.8, made="2026-01-01")
@@ -78,7 +79,7 @@ def test_report_of_files_and_rows(make: Make, tmp_path: Path, tiny_collection: P
     data = _Elements(out.read_text()).data()
     assert data["model"] == "tiny"
     assert data["collection"] == {"documents": 120}
-    assert data["settings"] == {"alpha": 0.8, "beta": 0.8}
+    assert data["settings"] == {"alpha": Settings().alpha, "beta": Settings().beta}
     first, second = data["documents"]
     assert (second["id"], second["title"], second["year"]) == ("r", "Document retrieval", 2019)
     assert (first["title"], first["year"]) == ("", None)

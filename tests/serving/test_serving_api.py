@@ -9,7 +9,7 @@ import httpx
 import pytest
 from serving_tools import inside
 
-from erukg import KeyphraseGenerator
+from erukg import KeyphraseGenerator, Settings
 from erukg.serving.keys import Keys
 from erukg.serving.service import Service
 
@@ -119,7 +119,7 @@ def test_baselines_are_listed_and_run(generator: KeyphraseGenerator, text: str) 
 def test_info_describes_settings_and_limits(generator: KeyphraseGenerator) -> None:
     info = ask(generator, "/v1/info").json()
     assert info["settings"]["alpha"] == {
-        "value": 0.8,
+        "value": Settings().alpha,
         "low": 0,
         "high": 1,
         "help": "α: the document's share of term weights; the rest is its neighbours'",

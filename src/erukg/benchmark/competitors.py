@@ -29,10 +29,12 @@ class Lineup:
 def split_names(names: str | None) -> tuple[str, ...]:
     """The competitors named with commas between them; one that does not exist is refused."""
     out = tuple(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
-    known = [_PAPER, *(name for name in SYSTEMS if not name.startswith("erukg"))]
+    known = [_PAPER, *SYSTEMS]
     for spec in out:
-        name = spec.partition(":")[0]
-        if name not in known:
+        name, colon, _ = spec.partition(":")
+        # This package itself is always there: only another variant of it (erukg-extract:model=tiny) adds something.
+        if name not in known or (name.startswith("erukg") and not colon):
+            known = [_PAPER, *(name for name in SYSTEMS if not name.startswith("erukg"))]
             near = difflib.get_close_matches(name.lower(), known, 1, 0.4)
             hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(known)}."
             raise InputError(f"There is no competitor '{name}'; {hint}")
@@ -57,12 +59,18 @@ def line_up(plan: Plan, text: str, collection: Path | None, step: Callable[[int,
 
 def _baseline(spec: str, plan: Plan) -> System:
     from erukg.baselines.system import BaselineSystem
+    from erukg.evaluation.ours import Ours
 
     name, _, rest = spec.partition(":")
     # By itself a baseline takes its tags from this package's model, whose time is not its own.
     if name in _TAGGED and "tagger=" not in rest:
         spec = f"{name}:{','.join(filter(None, (rest, f'tagger={plan.tagger}')))}"
-    system = make_system(spec, Options(model=plan.model))
+    system = make_system(spec, Options(plan.model, plan.collection))
+    if isinstance(system, Ours):
+        generator, settings = system.generator, system.settings
+        if settings.uses_neighbours and generator.background is None:
+            raise InputError("no collection.")
+        return lambda text: generator.generate(text, plan.top_k, settings)
     if not isinstance(system, BaselineSystem):
         system.describe()  # which says what it lacks
         raise InputError(f"the system '{spec}' is no baseline.")

@@ -19,8 +19,8 @@ NOTE = (
     "megabytes belong to this machine and what else it was doing."
 )
 _PACKAGES = (
-    "numpy", "numba", "onnxruntime", "tokenizers", "torch", "transformers", "spacy", "nltk", "bm25s", "yake",
-    "keybert", "sentence-transformers",
+    "numpy", "numba", "onnxruntime", "tokenizers", "torch", "transformers", "spacy", "nltk", "bm25s",
+    "tantivy", "yake", "keybert", "sentence-transformers",
 )  # fmt: skip
 
 

@@ -25,7 +25,8 @@ class Plan:
     cold_runs   how many processes are started after the first ever one
     streamed    documents of the stream whose memory is measured
     lengths     documents of so many words show how time grows
-    against     competitors: paper, or a system of `erukg evaluate` such as yake or keybert:FOLDER
+    against     competitors: paper, or a system of `erukg evaluate` such as yake, keybert:FOLDER or
+                erukg-extract:model=tiny
     cores       cores that competitors, and this package beside them, may use
     weights     folder with the same weights for torch, for the competitor `paper`
     tagger      tagger of the competitors that need one: spacy, spacy:NAME or nltk

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from erukg.benchmark.engines import choose_engines
 from erukg.benchmark.environment import NOTE, environment
 from erukg.collection.benchmark import SearchTiming, compare_search
 
@@ -18,21 +19,27 @@ def run_search(
     sources: Sequence[str | Path],
     sizes: Sequence[int],
     *,
+    against: str | None = None,
+    lucene: Sequence[str] = (),
     queries: int = 1000,
     neighbours: int = 100,
     folder: str | Path | None = None,
     step: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Search timed against bm25s at each of the `sizes` of D; the report is ready to be written as JSON."""
+    """Search timed against other engines at each of the `sizes` of D; the report is ready to be written as JSON.
+
+    `against` names engines with commas between them (None: those installed); each item of `lucene` is the jars of one.
+    """
     wanted = sorted(set(sizes))
+    engines, how, missing = choose_engines(against, lucene)
     timings: list[SearchTiming] = []
-    for timing in compare_search(sources, wanted, queries=queries, neighbours=neighbours, folder=folder):
+    for timing in compare_search(sources, wanted, engines, queries=queries, neighbours=neighbours, folder=folder):
         timings.append(timing)
         if step is not None:
             step(len(timings), len(wanted))
     return {
         "format": "erukg-benchmark-search",
-        "version": 1,
+        "version": 2,
         "note": NOTE,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "environment": environment(),
@@ -41,9 +48,10 @@ def run_search(
             "sizes": wanted,
             "queries": queries,
             "neighbours": neighbours,
-            "bm25s": "method lucene, numba backend, k1 = 0.9, b = 0.4, queries in batches, terms numbered already",
+            "engines": how,
         },
         "sizes": growth(timings),
+        "not_run": missing,
     }
 
 
@@ -55,7 +63,6 @@ def growth(timings: Sequence[SearchTiming]) -> list[dict[str, Any]]:
         out.append(
             {
                 **dataclasses.asdict(timing),
-                "ratio": timing.ratio,
                 "times_first": times,
                 "times_first_per_document": times * timings[0].documents / timing.documents,
             }

@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Collection
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -40,6 +39,7 @@ class Format(StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+    parquet = "parquet"
 
 
 class InputForm(StrEnum):
@@ -69,7 +69,7 @@ OutputFormat: TypeAlias = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="How to write results; json is JSON Lines.",
+        help="How to write results; json is JSON Lines, parquet goes with --engine ray.",
         show_default="as --output ends; else table on a terminal, json in a pipe",
     ),
 ]
@@ -80,11 +80,11 @@ Explain: TypeAlias = Annotated[
     bool, typer.Option("--explain", help="Show what each score is made of: factors and term weights.")
 ]
 Output: TypeAlias = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--output",
         "-o",
-        help="Write here; the file appears when it is complete.",
+        help="Write here; the file appears when it is complete. For --engine ray a folder or URI.",
         show_default="the terminal",
     ),
 ]
@@ -97,7 +97,7 @@ Model: TypeAlias = Annotated[
     typer.Option("--model", help="Model folder.", show_default="the bundled model", rich_help_panel="Parts"),
 ]
 CollectionFolder: TypeAlias = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--collection",
         help="Folder of the background collection.",

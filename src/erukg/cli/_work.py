@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from erukg.cli._options import Format, InputForm
 from erukg.cli._output import Output
 from erukg.cli._render import Result
 from erukg.errors import InputError
+from erukg.parallel import past_refusals
 from erukg.readers import BadDocument, InputDocument, Limits, find_form, read_documents
 
 __all__ = ["Source", "Work", "process"]
@@ -116,28 +117,12 @@ def _not_done(documents: Iterable[InputDocument], done: Counter[str]) -> Iterato
 
 def _results(source: Source, documents: Iterator[InputDocument], work: Work) -> Iterator[Result]:
     """The results; a document that the work itself refuses is reported, and the work goes on behind it."""
-    handed: deque[InputDocument] = deque()
-    back: deque[InputDocument] = deque()
 
-    def feed() -> Iterator[InputDocument]:
-        while (document := back.popleft() if back else next(documents, None)) is not None:
-            handed.append(document)
-            yield document
+    def refused(document: InputDocument, error: InputError) -> None:
+        source.good -= 1
+        source.report(document.place, str(error))
 
-    while True:
-        try:
-            for result in work(feed()):
-                handed.popleft()
-                yield result
-            return
-        except InputError as error:
-            if not handed:
-                raise
-            refused = handed.popleft()
-            back.extendleft(reversed(handed))
-            handed.clear()
-            source.good -= 1
-            source.report(refused.place, str(error))
+    return past_refusals(work, documents, refused)
 
 
 @contextmanager

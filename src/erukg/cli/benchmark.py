@@ -53,7 +53,7 @@ def run(
         str | None,
         typer.Option(
             help="Competitors, with commas: paper, yake, keybert:FOLDER, embedrank:FOLDER, multipartiterank, or any "
-            "other baseline of `erukg evaluate`."
+            "other baseline of `erukg evaluate`; also variants of this package, as erukg-extract:model=tiny."
         ),
     ] = None,
     weights: Annotated[
@@ -146,6 +146,18 @@ def search(
         str, typer.Option(help="Sizes of D, with commas; the sources must hold as many documents.")
     ] = "140000,280000,560000",
     queries: Annotated[int, typer.Option(min=1, help="Documents of D used as queries.")] = 1000,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Engines, with commas: bm25s, tantivy. [default: those installed]", show_default=False),
+    ] = None,
+    lucene: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JAR[:JAR…]",
+            help="Also a Lucene of version 4.10 or 9: its lucene-core jar. Needs javac. Can be given more than once.",
+            show_default=False,
+        ),
+    ] = None,
     neighbours: Annotated[int, typer.Option("--neighbours", "-n", min=1, help="Documents found for each.")] = 100,
     folder: Annotated[
         Path | None, typer.Option(help="Where the collection is built for the while. [default: the system's]")
@@ -154,9 +166,9 @@ def search(
         Path | None, typer.Option("--output", "-o", help="Also write everything as JSON to this file.")
     ] = None,
 ) -> None:
-    """BM25 search against bm25s (numba) over the same documents, one thread each, as the collection grows.
+    """BM25 search against other engines over the same documents, one thread each, as the collection grows.
 
-    Shows time a query, how it grows with D, and how well the results agree.
+    Shows time a query, how it grows with D, and how well the results agree. The engines take turns every 50 queries.
     """
     from erukg.benchmark.report import print_search
     from erukg.benchmark.searching import run_search
@@ -173,6 +185,8 @@ def search(
         report = run_search(
             sources,
             wanted,
+            against=against,
+            lucene=lucene or (),
             queries=queries,
             neighbours=neighbours,
             folder=folder,

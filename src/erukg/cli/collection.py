@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from erukg.cli._cluster import Cluster, Engine, EngineOption, Gpus, PartitionDocuments, Workers, report_bad
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printable, say
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ app = typer.Typer(
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the collection.")]
 Sources = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         metavar="SOURCE...",
         help="Documents: .jsonl or .csv (also .gz and .xz) with id, title, abstract, text; .parquet; text "
@@ -61,8 +62,25 @@ def build(
         bool, typer.Option("--restart", help="Throw an unfinished build in OUT away and begin again.")
     ] = False,
     max_mb: MaxMb = 20.0,
+    engine: EngineOption = Engine.local,
+    workers: Workers = None,
+    gpus: Gpus = 0.0,
+    partition: PartitionDocuments = 16_384,
+    work: Annotated[
+        str | None,
+        typer.Option(
+            "--work",
+            help="Ray: folder or URI for parts until the collection is complete; all nodes must reach it.",
+            show_default="OUT.work",
+            rich_help_panel="Cluster",
+        ),
+    ] = None,
 ) -> None:
     """Make a collection. Stopped or killed, the same command goes on from where it was."""
+    if engine is Engine.ray:
+        cluster = Cluster(workers, gpus, partition, threads, device)
+        _finish(_build_on_ray(out, sources, model, terms, restart, max_mb, cluster, work), out)
+        return
     from erukg.collection.build import build as run
 
     with _progress(sources) as (on_progress, on_bad):
@@ -214,6 +232,32 @@ def _analyser(model: str | None, threads: int | None, device: str) -> Analyser:
     return ModelAnalyser(encoder, threads=threads or cores())
 
 
+def _build_on_ray(
+    out: Path,
+    sources: list[str],
+    model: str | None,
+    terms: int,
+    restart: bool,
+    max_mb: float,
+    cluster: Cluster,
+    work: str | None,
+) -> Report:
+    from erukg.integrations.ray.building import CollectionTask, build_collection
+    from erukg.integrations.ray.localising import on_any_node
+
+    task = CollectionTask(on_any_node(model), cluster.worker_device, cluster.pool.cpus, terms, _limits(max_mb))
+    return build_collection(
+        out,
+        sources,
+        task,
+        cluster.pool,
+        work=work,
+        restart=restart,
+        partition_documents=cluster.partition,
+        on_bad=report_bad,
+    )
+
+
 def _limits(max_mb: float) -> Limits:
     from erukg.readers import Limits
 
@@ -227,7 +271,7 @@ def _lines(file: Path) -> list[str]:
 
 @contextmanager
 def _progress(
-    sources: Sequence[Path],
+    sources: Sequence[str],
 ) -> Iterator[tuple[Callable[[int], None] | None, Callable[[BadDocument], None]]]:
     """A bar with rate and time left on a terminal, and a way to report a bad row above it."""
     if not sys.stderr.isatty():

@@ -159,7 +159,22 @@ def retrieval(
         ),
     ] = None,
     t5: Annotated[Path | None, typer.Option(help="For doct5query: a folder with a T5 model to predict them.")] = None,
+    expanded: Annotated[
+        Path | None,
+        typer.Option(
+            help="Documents that were expanded before, here or elsewhere: what erukg expand wrote, or a folder with "
+            "SET.jsonl for some of the sets (the others are expanded now)."
+        ),
+    ] = None,
     split: Annotated[str, typer.Option(help="Which file of a folder qrels/ is used.")] = "test",
+    qrels_by_position: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SET",
+            help="A set whose judgements give the place of a query in its file (1 is the first) instead of its id, as "
+            "in some copies of Cranfield; may be repeated.",
+        ),
+    ] = None,
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Two methods as the table names them: A minus B with intervals."),
@@ -189,13 +204,13 @@ def retrieval(
     options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
     wanted = [name.strip() for names in method or [",".join(METHODS)] for name in names.split(",") if name.strip()]
     systems = [make_system(name, options) for name in dict.fromkeys(system or ["erukg-generate"])]
-    methods = make_methods(wanted, systems, top_k=top_k, predicted_queries=predicted_queries, t5=t5)
+    methods = make_methods(wanted, systems, top_k=top_k, expanded=expanded, predicted_queries=predicted_queries, t5=t5)
     for name in compare or ():
         if name not in [m.name for m in methods if not m.not_run]:
             raise InputError(
                 f"There is no method '{name}' to compare; those run: {', '.join(m.name for m in methods)}."
             )
-    files = find_sets(folders, split)
+    files = find_sets(folders, split, qrels_by_position or ())
     with _progress() as progress:
         sets, results = evaluate(methods, files, store, progress, limit=limit, fresh=fresh)
     comparisons = []
@@ -271,7 +286,39 @@ def ablations(
         results = run_studies(studies, datasets, store, progress, fresh=fresh)
     print_ablations(_console(), datasets, results)
     if output is not None:
-        write_json(to_json(datasets, results), output)
+        write_json(to_json(datasets, results, paper=paper), output)
+
+
+@app.command()
+def case(
+    texts: Annotated[
+        Path,
+        typer.Argument(help="JSON Lines with a few documents or queries: fields id, title, abstract, text."),
+    ],
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system", "-s", help="A system to run; may be repeated. [default: erukg-generate]", show_default=False
+        ),
+    ] = None,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=50, help="Phrases shown of each kind.")] = 10,
+    model: Model = None,
+    collection: CollectionFolder = None,
+    paper: Paper = False,
+    settings: Changes = None,
+    output: Output = None,
+) -> None:
+    """Phrases instead of figures: what each system finds in a few texts, side by side."""
+    from erukg.evaluation.case import print_case, run_case
+    from erukg.evaluation.report import write_json
+    from erukg.evaluation.systems import Options, make_system, parse_setting
+
+    options = Options(model, collection, paper, None, dict(parse_setting(text) for text in settings or ()))
+    systems = [make_system(name, options) for name in dict.fromkeys(system or ["erukg-generate"])]
+    found = run_case(texts, systems, top_k)
+    print_case(_console(), found)
+    if output is not None:
+        write_json(found, output)
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Annotated
 
 import typer
 
+from erukg.cli._cluster import Cluster, Engine, EngineOption, Gpus, Job, PartitionDocuments, Workers, run_on_ray
 from erukg.cli._options import (
     CollectionFolder,
+    Device,
     Format,
     InputForm,
     MaxMb,
@@ -27,11 +28,10 @@ from erukg.cli._options import (
 from erukg.cli._output import Output as OutputFile
 from erukg.cli._render import ExpandedRow, Result
 from erukg.cli._work import Source, process
-from erukg.cli.generate import load_generator
+from erukg.cli.generate import choose_collection, load_generator
 from erukg.errors import InputError
-from erukg.expansion import expand_row
+from erukg.expansion import check_row, expand_row
 from erukg.readers import InputDocument, Limits
-from erukg.readers.records import given_id
 from erukg.settings import Settings
 
 __all__ = ["app"]
@@ -46,15 +46,11 @@ class _Rows(Source):
 
     def __iter__(self) -> Iterator[InputDocument]:
         for document in super().__iter__():
-            fields = document.fields or {}
             try:
-                if given_id(fields) is None:
-                    raise InputError("It has neither '_id' nor 'id', so it could not be told from others.")
-                json.dumps(expand_row(fields, (), ()), allow_nan=False)
-            except ValueError as error:  # so is an InputError; the other comes from the JSON number NaN
+                check_row(document.fields or {})
+            except InputError as error:
                 self.good -= 1
-                what = str(error) if isinstance(error, InputError) else "It holds a number that JSON cannot have."
-                self.report(document.place, what)
+                self.report(document.place, str(error))
             else:
                 yield document
 
@@ -72,11 +68,12 @@ def expand(
         ),
     ] = None,
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--output",
             "-o",
-            help="Write here, packed when the name ends in .gz or .xz; the file appears when it is complete.",
+            help="Write here, packed when the name ends in .gz or .xz; the file appears when it is complete. For "
+            "--engine ray a folder or URI.",
             show_default="the terminal",
         ),
     ] = None,
@@ -90,7 +87,12 @@ def expand(
     collection: CollectionFolder = None,
     no_collection: NoCollection = False,
     tagger: TaggerOption = TaggerName.model,
+    device: Device = "cpu",
     max_mb: MaxMb = _LIMITS.document_bytes / 1e6,
+    engine: EngineOption = Engine.local,
+    workers: Workers = None,
+    gpus: Gpus = 0.0,
+    partition: PartitionDocuments = 10_000,
     *,
     settings: Settings,
 ) -> None:
@@ -99,7 +101,12 @@ def expand(
     Lines need an '_id' (or 'id') and a 'text' (or 'title', 'abstract'); all their fields are kept. For example:
     erukg expand corpus.jsonl --output expanded.jsonl.gz
     """
-    path = None if output is None or str(output) == "-" else output
+    if engine is Engine.ray:
+        chosen = choose_collection(collection, no_collection)
+        job = Job("expand", paths, output, model, chosen, tagger, top_k, settings, max_mb, append=append)
+        run_on_ray(job, Cluster(workers, gpus, partition, threads, device))
+        return
+    path = None if output is None or output == "-" else Path(output)
     if resume and path is None:
         raise typer.BadParameter("It goes with --output FILE.", param_hint="--resume")
     source = _Rows(paths, InputForm.jsonl, max_mb, _LIMITS.pdf_seconds)
@@ -107,7 +114,7 @@ def expand(
         if Path(name).is_dir():
             raise InputError(f"{name} is a folder; name the JSON Lines file in it that is to be expanded.")
     source.refuse(path)
-    generator = load_generator(model, collection, no_collection, tagger)
+    generator = load_generator(model, collection, no_collection, tagger, device)
 
     def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
         waiting: deque[InputDocument] = deque()

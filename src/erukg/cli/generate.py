@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from erukg.cli._cluster import Cluster, Engine, EngineOption, Gpus, Job, PartitionDocuments, Workers, run_on_ray
 from erukg.cli._common import choose_device, say
 from erukg.cli._options import (
     CollectionFolder,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
     from erukg.taggers import Tagger
 
-__all__ = ["app", "load_generator"]
+__all__ = ["app", "choose_collection", "load_generator"]
 
 app = typer.Typer()
 
@@ -81,6 +83,10 @@ def generate(
     input_format: InputFormat = None,
     max_mb: MaxMb = _MAX_MB,
     max_pdf_seconds: MaxPdfSeconds = _PDF_SECONDS,
+    engine: EngineOption = Engine.local,
+    workers: Workers = None,
+    gpus: Gpus = 0.0,
+    partition: PartitionDocuments = 10_000,
     *,
     settings: Settings,
 ) -> None:
@@ -88,6 +94,12 @@ def generate(
 
     For example: erukg generate paper.pdf, or erukg generate abstracts.jsonl --output phrases.jsonl
     """
+    if engine is Engine.ray:
+        cluster = Cluster(workers, gpus, partition, threads, device)
+        chosen = choose_collection(collection, no_collection)
+        job = Job("generate", paths, output, model, chosen, tagger, top_k, settings, max_mb)
+        run_on_ray(replace(job, explain=explain, format=format, input_format=input_format), cluster)
+        return
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
     generator = load_generator(model, collection, no_collection, tagger, device)
     if generator.background is None and not no_collection:
@@ -117,10 +129,19 @@ def extract(
     input_format: InputFormat = None,
     max_mb: MaxMb = _MAX_MB,
     max_pdf_seconds: MaxPdfSeconds = _PDF_SECONDS,
+    engine: EngineOption = Engine.local,
+    workers: Workers = None,
+    gpus: Gpus = 0.0,
+    partition: PartitionDocuments = 10_000,
     *,
     settings: Settings,
 ) -> None:
     """Keyphrases in the text only, without a background collection (α = β = 1)."""
+    if engine is Engine.ray:
+        cluster = Cluster(workers, gpus, partition, threads, device)
+        job = Job("extract", paths, output, model, False, tagger, top_k, settings, max_mb)
+        run_on_ray(replace(job, explain=explain, format=format, input_format=input_format), cluster)
+        return
     source = Source(paths, input_format, max_mb, max_pdf_seconds)
     generator = load_generator(model, None, True, tagger, device)
     sink = _open_output(source, format, output, resume, explain)
@@ -186,9 +207,11 @@ def rank(
     process(source, sink, work)
 
 
-def _open_output(source: Source, format: Format | None, path: Path | None, resume: bool, explain: bool) -> OutputFile:
-    path = None if path is None or str(path) == "-" else path
+def _open_output(source: Source, format: Format | None, output: str | None, resume: bool, explain: bool) -> OutputFile:
+    path = None if output is None or output == "-" else Path(output)
     chosen = choose_format(format, path)
+    if chosen is Format.parquet:
+        raise typer.BadParameter("Parquet is written by --engine ray.", param_hint="--format")
     if resume and (path is None or chosen.value != "json"):
         raise typer.BadParameter("It goes with --output FILE in the format json.", param_hint="--resume")
     source.refuse(path)
@@ -196,16 +219,22 @@ def _open_output(source: Source, format: Format | None, path: Path | None, resum
 
 
 def load_generator(
-    model: str | None, collection: Path | None, no_collection: bool, tagger: TaggerName, device: str = "cpu"
+    model: str | None, collection: str | None, no_collection: bool, tagger: TaggerName, device: str = "cpu"
 ) -> KeyphraseGenerator:
     """The generator that the options of a command describe."""
-    if no_collection and collection is not None:
-        raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
+    choose_collection(collection, no_collection)
     from erukg.generator import KeyphraseGenerator
 
     return KeyphraseGenerator.from_pretrained(
-        model, False if no_collection else collection, tagger=_tagger(tagger), device=choose_device(device)
+        model, choose_collection(collection, no_collection), tagger=_tagger(tagger), device=choose_device(device)
     )
+
+
+def choose_collection(collection: str | None, no_collection: bool) -> str | Literal[False] | None:
+    """The collection that the two options name: a folder, False for none, None for the bundled one."""
+    if no_collection and collection is not None:
+        raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
+    return False if no_collection else collection
 
 
 def _tagger(name: TaggerName) -> Tagger | None:

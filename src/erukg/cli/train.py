@@ -199,3 +199,35 @@ def export(
     )
     for kind, folder in written.items():
         typer.echo(f"{kind}: {folder}")
+
+
+@app.command()
+def shrink(
+    model: Annotated[Path, typer.Argument(help="Trained model: OUTPUT/model of a run.")],
+    out: Annotated[Path, typer.Option("--output", "-o", help="Folder of the smaller base.")],
+    tokenizer: Annotated[Path | None, typer.Option(help="tokenizer.json, where the model has none.")] = None,
+    layers: Annotated[int, typer.Option(min=1, help="Layers.")] = 2,
+    width: Annotated[int, typer.Option(min=1, help="Width of its states.")] = 128,
+    heads: Annotated[int, typer.Option(min=1, help="Attention heads.")] = 2,
+    inner: Annotated[int, typer.Option(min=1, help="Width inside a layer.")] = 512,
+    tag_width: Annotated[int, typer.Option(min=1, help="Width of the tag head.")] = 64,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of its layers.")] = 0,
+) -> None:
+    """Write a smaller base that keeps a trained model's embeddings; train it with that model as its teacher."""
+    from erukg.errors import require
+
+    require("torch", "train", "Shrinking a model")
+    from erukg.training.shrinking import write_shrunken
+
+    write_shrunken(
+        model,
+        out,
+        tokenizer,
+        layers=layers,
+        width=width,
+        heads=heads,
+        inner=inner,
+        tag_width=tag_width,
+        seed=seed,
+    )
+    typer.echo(f"base: {out}")

@@ -1,13 +1,15 @@
-"""Search timed against bm25s in one run: the same documents, terms, queries and formula, one thread each."""
+"""Search timed against other engines in one run: the same documents, terms and queries, one thread each."""
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,52 +19,107 @@ from erukg.collection.encoded import DocumentRecord, EncodedDocument
 from erukg.collection.postings import number_terms
 from erukg.collection.reader import Collection
 from erukg.collection.writer import Writer
-from erukg.errors import InputError, require
+from erukg.errors import InputError
 from erukg.readers import BadDocument, read_documents
 
-__all__ = ["SearchTiming", "compare_search"]
+__all__ = ["YARDSTICK", "Engine", "EngineTiming", "Found", "MakeEngine", "SearchTiming", "TermLists", "compare_search"]
+
+#: The engine whose results the others' are held against: it computes the same formula exactly.
+YARDSTICK = "bm25s"
+
+#: Documents found, best first, and their scores.
+Found = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 _NOTHING = EncodedDocument(np.empty(0, np.int64), np.empty(0, np.float64), ())
 _ROUND = 50
+_WARM = 3  # rounds until a Java machine has compiled what matters
+_ENGINE_SECONDS = 120.0  # an engine that would need longer for the queries of one size gets every n-th of them
+
+
+@dataclass(frozen=True, slots=True)
+class TermLists:
+    """Documents as lists of terms, each term a number from 0 to `distinct` - 1."""
+
+    numbers: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    distinct: int
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, document: int) -> NDArray[np.int32]:
+        if not 0 <= document < len(self):
+            raise IndexError(document)
+        return self.numbers[self.starts[document] : self.starts[document + 1]]
+
+
+class Engine(Protocol):
+    """A search engine that has indexed documents, which it numbers from 0 in their order."""
+
+    def search(self, queries: Sequence[NDArray[np.int32]]) -> tuple[float, list[Found]]:
+        """Search with documents as queries. The seconds leave out what turns terms into the engine's queries."""
+        ...
+
+    def close(self) -> None:
+        """Give back memory and processes."""
+        ...
+
+
+#: Indexes documents, to find so many of them for a query, in an empty folder.
+MakeEngine = Callable[[TermLists, int, Path], Engine]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTiming:
+    """Another engine at one size of D.
+
+    queries     how many it answered: a slow engine gets every n-th
+    ms          milliseconds a query
+    ratio       how many times faster erukg is on these queries
+    recall      share of the yardstick's best documents that it finds too; None where that engine took no part
+    """
+
+    queries: int
+    ms: float
+    ratio: float
+    recall: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTiming:
-    """One size of D: milliseconds a query of each system, and how well the results agree.
+    """One size of D: milliseconds a query, bytes of the collection, and how well the results agree with bm25s.
 
-    recall      share of bm25s's best documents that are found too (documents tied with its last one count as
-                found)
+    recall      share of bm25s's best documents that are found too (documents tied with its last one count as found)
     error       largest relative difference between the sorted scores
+    engines     the others by name
+
+    Both are None without bm25s.
     """
 
     documents: int
     queries: int
     erukg_ms: float
-    bm25s_ms: float
     bytes: int
-    recall: float
-    error: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times faster erukg is."""
-        return self.bm25s_ms / self.erukg_ms
+    recall: float | None
+    error: float | None
+    engines: Mapping[str, EngineTiming]
 
 
 def compare_search(
     sources: Sequence[str | Path],
     sizes: Sequence[int],
+    against: Mapping[str, MakeEngine],
     *,
     queries: int = 1000,
     neighbours: int = 100,
     seed: int = 0,
     folder: str | Path | None = None,
+    engine_seconds: float = _ENGINE_SECONDS,
 ) -> Iterator[SearchTiming]:
     """Index the first documents of `sources` at each of the `sizes` and time whole documents as queries.
 
-    The collection grows by additions and is merged at each size. The systems take turns every 50 queries.
-    bm25s gets its queries in batches with its numba backend and terms already numbered, which is its best
-    case.
+    The collection grows by additions and is merged at each size; the engines `against` index anew. The systems take
+    turns every 50 queries. One that would need more than `engine_seconds` at a size gets every n-th query.
     """
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         path = Path(temporary) / "collection"
@@ -79,7 +136,10 @@ def compare_search(
                         writer.commit()
                 writer.commit()
                 writer.merge()
-                yield _compare(Collection.open(path), flat, queries, neighbours, seed)
+                chosen = np.random.default_rng(seed).choice(size, min(queries, size), replace=False).tolist()
+                with tempfile.TemporaryDirectory(dir=temporary) as room, ExitStack() as stack:
+                    turns = _line_up(against, flat, neighbours, Path(room), stack)
+                    yield _compare(Collection.open(path), flat, turns, chosen, neighbours, engine_seconds)
 
 
 def _documents(sources: Sequence[str | Path]) -> Iterator[DocumentRecord]:
@@ -88,76 +148,109 @@ def _documents(sources: Sequence[str | Path]) -> Iterator[DocumentRecord]:
             yield DocumentRecord(item.id, item.text)
 
 
+@dataclass(slots=True)
+class _Turns:
+    """An engine, which queries it gets, and what it did with them."""
+
+    engine: Engine
+    documents: TermLists
+    every: int = 1
+    seconds: float = 0.0
+    found: dict[int, Found] = field(default_factory=dict)
+
+    def search(self, chosen: Sequence[int]) -> None:
+        mine = [i for i in chosen if i not in self.found]
+        if mine:
+            seconds, found = self.engine.search([self.documents[i] for i in mine])
+            self.seconds += seconds
+            self.found.update(zip(mine, found, strict=True))
+
+    def warm_up(self, chosen: Sequence[int], n_queries: int, limit: float) -> None:
+        documents = [self.documents[i] for i in chosen]
+        seconds = 0.0
+        for _ in range(_WARM):
+            seconds = self.engine.search(documents)[0]
+        self.every = max(1, math.ceil(seconds / len(documents) * n_queries / limit))
+
+
+def _line_up(
+    against: Mapping[str, MakeEngine], flat: list[NDArray[np.uint64]], keep: int, room: Path, stack: ExitStack
+) -> dict[str, _Turns]:
+    distinct, numbers = number_terms(np.concatenate(flat))
+    starts = np.concatenate(([0], np.cumsum([len(terms) for terms in flat])))
+    documents = TermLists(numbers, starts, len(distinct))
+    turns = {}
+    for i, (name, make) in enumerate(against.items()):
+        own = room / str(i)
+        own.mkdir()
+        turns[name] = _Turns(make(documents, min(keep, len(documents)), own), documents)
+        stack.callback(turns[name].engine.close)
+    return turns
+
+
 def _compare(
-    collection: Collection, flat: list[NDArray[np.uint64]], n_queries: int, keep: int, seed: int
+    collection: Collection,
+    flat: list[NDArray[np.uint64]],
+    turns: dict[str, _Turns],
+    chosen: list[int],
+    keep: int,
+    limit: float,
 ) -> SearchTiming:
-    retrieve, numbered = _bm25s(flat, keep)
-    chosen = np.random.default_rng(seed).choice(len(flat), min(n_queries, len(flat)), replace=False).tolist()
-    ours_queries = [_query(flat[i]) for i in chosen]
-    theirs_queries = [numbered[i] for i in chosen]
-    for query in ours_queries[:3]:
-        collection.search_terms(query, keep)
-    retrieve(theirs_queries[:3])
-    ours_time = theirs_time = 0.0
-    recalls, errors = [], []
-    for i in range(0, len(chosen), _ROUND):
-        start = time.perf_counter()
-        ours = [collection.search_terms(query, keep) for query in ours_queries[i : i + _ROUND]]
-        middle = time.perf_counter()
-        documents, scores = retrieve(theirs_queries[i : i + _ROUND])
-        theirs_time += time.perf_counter() - middle
-        ours_time += middle - start
-        for hits, their_documents, their_scores in zip(ours, documents, scores, strict=True):
-            recall, error = _agreement(hits.documents, hits.scores, their_documents, their_scores)
-            recalls.append(recall)
-            errors.append(error)
-    size = sum(entry.bytes for entry in collection.manifest.files)
-    n = len(chosen)
+    queries = {i: _query(flat[i]) for i in chosen}
+    for i in chosen[:_ROUND]:
+        collection.search_terms(queries[i], keep)
+    for turn in turns.values():
+        turn.warm_up(chosen[:_ROUND], len(chosen), limit)
+    seconds: dict[int, float] = {}
+    ours: dict[int, Found] = {}
+    for at in range(0, len(chosen), _ROUND):
+        for i in chosen[at : at + _ROUND]:
+            start = time.perf_counter()
+            hits = collection.search_terms(queries[i], keep)
+            seconds[i] = time.perf_counter() - start
+            ours[i] = hits.documents, hits.scores.astype(np.float64)
+        for turn in turns.values():
+            turn.search([i for place, i in enumerate(chosen[at : at + _ROUND], at) if place % turn.every == 0])
+    yardstick = turns[YARDSTICK].found if YARDSTICK in turns else {}
+    both = [i for i in chosen if i in yardstick]
     return SearchTiming(
         len(flat),
-        n,
-        ours_time / n * 1e3,
-        theirs_time / n * 1e3,
-        size,
-        float(np.mean(recalls)),
-        float(np.max(errors)),
+        len(chosen),
+        sum(seconds.values()) / len(chosen) * 1e3,
+        sum(entry.bytes for entry in collection.manifest.files),
+        _mean_recall(ours, yardstick),
+        max(_error(ours[i][1], yardstick[i][1]) for i in both) if both else None,
+        {
+            name: EngineTiming(
+                len(turn.found),
+                turn.seconds / len(turn.found) * 1e3,
+                turn.seconds / sum(seconds[i] for i in turn.found),
+                _mean_recall(turn.found, yardstick),
+            )
+            for name, turn in turns.items()
+        },
     )
 
 
 def _query(terms: NDArray[np.uint64]) -> Query:
     distinct, counts = np.unique(terms, return_counts=True)
-    # Another key than the text's own, so that the document finds itself: bm25s does not pass it over.
+    # Another key than the text's own, so that the document finds itself: the others do not pass it over.
     return Query(distinct, counts, text_key(terms) ^ 1)
 
 
-def _bm25s(flat: list[NDArray[np.uint64]], keep: int) -> tuple[Any, list[list[int]]]:
-    bm25s = require("bm25s", "dev", "Comparing search speed")
-    distinct, numbers = number_terms(np.concatenate(flat))
-    ends = np.cumsum([len(f) for f in flat])
-    numbered = [part.tolist() for part in np.split(numbers, ends[:-1])]
-    vocabulary = {str(i): i for i in range(len(distinct))}
-    retriever = bm25s.BM25(method="lucene", k1=0.9, b=0.4, backend="numba")
-    retriever.index((numbered, vocabulary), show_progress=False)
-
-    def retrieve(queries: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        found = retriever.retrieve(queries, k=min(keep, len(flat)), show_progress=False, n_threads=1)
-        return found.documents, found.scores
-
-    return retrieve, numbered
+def _mean_recall(found: Mapping[int, Found], yardstick: Mapping[int, Found]) -> float | None:
+    recalls = [_recall(found[i][0], *yardstick[i]) for i in found if i in yardstick]
+    return float(np.mean(recalls)) if recalls else None
 
 
-def _agreement(
-    documents: NDArray[np.int64],
-    scores: NDArray[np.float32],
-    theirs: NDArray[Any],
-    their_scores: NDArray[Any],
-) -> tuple[float, float]:
-    positive = their_scores > 0
-    theirs, their_scores = theirs[positive], their_scores[positive].astype(np.float64)
-    if not len(theirs):
-        return 1.0, 0.0
-    n = min(len(scores), len(their_scores))
-    error = float(np.max(np.abs(scores[:n] - their_scores[:n]) / their_scores[:n], initial=0.0))
+def _recall(documents: NDArray[np.int64], theirs: NDArray[np.int64], scores: NDArray[np.float64]) -> float:
+    theirs, scores = theirs[scores > 0], scores[scores > 0]
     # A document as good as the last one found may be left out in favour of its equal.
-    sure = theirs[their_scores > their_scores[-1] * (1 + 1e-5)]
-    return float(np.isin(sure, documents).mean()) if len(sure) else 1.0, error
+    sure = theirs[scores > scores[-1] * (1 + 1e-5)] if len(theirs) else theirs
+    return float(np.isin(sure, documents).mean()) if len(sure) else 1.0
+
+
+def _error(scores: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
+    theirs = theirs[theirs > 0]
+    n = min(len(scores), len(theirs))
+    return float(np.max(np.abs(scores[:n] - theirs[:n]) / theirs[:n], initial=0.0))

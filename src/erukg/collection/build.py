@@ -20,12 +20,24 @@ from erukg.collection.writer import PART_DOCUMENTS, Writer
 from erukg.errors import CollectionError, InputError
 from erukg.readers import BadDocument, InputDocument, Limits
 
-__all__ = ["Report", "add", "add_encoded", "build", "build_encoded"]
+__all__ = [
+    "BUILD",
+    "Options",
+    "Report",
+    "add",
+    "add_encoded",
+    "build",
+    "build_encoded",
+    "encode_rows",
+    "feed",
+    "finish",
+    "fresh_writer",
+]
 
 # However slow the encoder, no more than this much work is lost when the program is killed.
 _PART_SECONDS = 120.0
 
-_BUILD, _ADD = "build", "add"
+BUILD, ADD = "build", "add"
 
 OnBad = Callable[[BadDocument], None]
 OnProgress = Callable[[int], None]
@@ -49,7 +61,9 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class _Options:
+class Options:
+    """How documents are taken in; `kind` is that of the journal."""
+
     most_terms: int
     part_documents: int
     replace: bool
@@ -79,11 +93,11 @@ def build(
     are kept.
     """
     key = _key("build", sources, analyser, most_terms)
-    with _fresh(Path(out), analyser.fingerprint, analyser.vocab_size, key, restart) as writer:
-        options = _Options(most_terms, part_documents, False, _BUILD, on_bad, on_progress)
+    with fresh_writer(Path(out), analyser.fingerprint, analyser.vocab_size, key, restart) as writer:
+        options = Options(most_terms, part_documents, False, BUILD, on_bad, on_progress)
         report = _resume(writer, read_rows(sources, limits), analyser, batch, options, key)
-        writer.commit(Journal(_BUILD, key, report.rows, report.bad), glossary=False)
-        _finish(writer)
+        writer.commit(Journal(BUILD, key, report.rows, report.bad), glossary=False)
+        finish(writer)
         return report
 
 
@@ -105,11 +119,9 @@ def build_encoded(
         folder, fingerprint=fingerprint, vocab_size=vocab_size, glossary_documents=glossary_documents
     )
     with writer:
-        report = _feed(
-            writer, documents, _Options(most_terms, part_documents, False, _BUILD, on_bad, on_progress), None
-        )
+        report = feed(writer, documents, Options(most_terms, part_documents, False, BUILD, on_bad, on_progress), None)
         writer.commit(None)
-        _finish(writer)
+        finish(writer)
         return report
 
 
@@ -137,7 +149,7 @@ def add(
         if restart and writer.manifest.journal is not None:
             writer.commit(None)
         _same_source(writer, key)
-        options = _Options(most_terms, part_documents, replace, _ADD, on_bad, on_progress)
+        options = Options(most_terms, part_documents, replace, ADD, on_bad, on_progress)
         report = _resume(writer, read_rows(sources, limits), analyser, batch, options, key)
         writer.commit(None)
         writer.tidy()
@@ -157,9 +169,7 @@ def add_encoded(
 ) -> Report:
     """Add documents encoded elsewhere."""
     with Writer.open(folder, fingerprint=fingerprint) as writer:
-        report = _feed(
-            writer, documents, _Options(most_terms, part_documents, replace, _ADD, on_bad, on_progress), None
-        )
+        report = feed(writer, documents, Options(most_terms, part_documents, replace, ADD, on_bad, on_progress), None)
         writer.commit(writer.manifest.journal)
         writer.tidy()
         return report
@@ -171,13 +181,14 @@ def _key(kind: str, sources: Sequence[str | Path], analyser: Analyser, most_term
     return source_key(sources, [kind, analyser.fingerprint, most_terms])
 
 
-def _fresh(out: Path, fingerprint: str, vocab_size: int, key: str, restart: bool) -> Writer:
+def fresh_writer(out: Path, fingerprint: str, vocab_size: int, key: str, restart: bool) -> Writer:
+    """The writer of a build: of a new collection, or of one that an interrupted build of the same sources left."""
     if not (out / MANIFEST).exists():
         return Writer.create(out, fingerprint=fingerprint, vocab_size=vocab_size)
     writer = Writer.open(out)
     try:
         journal = writer.manifest.journal
-        if len(writer) and (journal is None or journal.kind != _BUILD):
+        if len(writer) and (journal is None or journal.kind != BUILD):
             raise CollectionError(f"{out} already holds a collection; choose another folder, or add to it.")
         if restart or not len(writer):
             writer.reset(fingerprint=fingerprint, vocab_size=vocab_size)
@@ -202,23 +213,24 @@ def _resume(
     rows: Iterator[InputDocument | BadDocument],
     analyser: Analyser,
     batch: int,
-    options: _Options,
+    options: Options,
     key: str,
 ) -> Report:
     """Encode and take in the rows that an earlier run has not dealt with."""
     journal = writer.manifest.journal
     skip = journal.rows if journal is not None else 0
-    return _feed(writer, _encode(islice(rows, skip, None), analyser, batch), options, key, skip)
+    return feed(writer, encode_rows(islice(rows, skip, None), analyser, batch), options, key, skip)
 
 
-def _finish(writer: Writer) -> None:
+def finish(writer: Writer) -> None:
+    """Make the collection that a build has gathered: merged, with its glossary, and free for others to change."""
     if not len(writer):
         raise InputError("The sources hold no document that can be used, so the collection is empty.")
     writer.merge()
     writer.commit(None)
 
 
-def _encode(
+def encode_rows(
     rows: Iterable[InputDocument | BadDocument], analyser: Analyser, batch: int
 ) -> Iterator[Encoded | BadDocument]:
     """The rows with their encodings, in order; the analyser gets `batch` texts at a time, or a stream of them."""
@@ -291,14 +303,14 @@ def _attempt(rows: Sequence[InputDocument], analyser: Analyser) -> Sequence[Enco
         return [result for row in rows for result in _attempt([row], analyser)]
 
 
-def _feed(
-    writer: Writer, items: Iterable[Encoded | BadDocument], options: _Options, key: str | None, skip: int = 0
+def feed(
+    writer: Writer, items: Iterable[Encoded | BadDocument], options: Options, key: str | None, skip: int = 0
 ) -> Report:
     """Take the documents in, committing whenever a part is full."""
     journal = writer.manifest.journal
     rows, bad, added = skip, journal.bad if journal is not None and key is not None else 0, 0
     writer.part_documents, writer.most_terms = options.part_documents, options.most_terms
-    glossary = options.kind != _BUILD
+    glossary = options.kind != BUILD
     committed, gathered = time.monotonic(), 0
     try:
         for item in items:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument
 from erukg.collection.weights import MOST_TERMS
 from erukg.encoder import BatchEncoder
 from erukg.settings import Settings
+
+if TYPE_CHECKING:
+    from erukg.gpu.pipeline import Standing
 
 __all__ = ["GpuAnalyser"]
 
@@ -15,7 +19,8 @@ __all__ = ["GpuAnalyser"]
 class GpuAnalyser:
     """`StreamAnalyser` over an encoder on a device: what `ModelAnalyser` gives, up to rounding.
 
-    Of the vocabulary's weights it keeps as many as a collection can, the largest.
+    Of the vocabulary's weights it keeps as many as a collection can, the largest. With `standing` the processes stay
+    from one stream to the next.
     """
 
     def __init__(
@@ -25,11 +30,19 @@ class GpuAnalyser:
         workers: int | None = None,
         phrases: int = TOP_PHRASES,
         settings: Settings | None = None,
+        standing: bool = False,
     ) -> None:
         self._encoder = encoder
         self._workers = workers
         self._phrases = phrases
         self._settings = settings or Settings()
+        self._standing: Standing | None = None
+        if standing:
+            from erukg.gpu import standing_encoded
+
+            self._standing = standing_encoded(
+                encoder, top=MOST_TERMS + 1, phrases=phrases, settings=self._settings, workers=workers
+            )
 
     @property
     def fingerprint(self) -> str:
@@ -43,6 +56,8 @@ class GpuAnalyser:
         return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[EncodedDocument]:
+        if self._standing is not None:
+            return self._standing.stream(texts)
         from erukg.gpu import stream_encoded
 
         return stream_encoded(

@@ -52,6 +52,20 @@ class Ids:
         last = np.searchsorted(self._hashes, wanted, "right").tolist()
         return [self._match(id, a, b) for id, a, b in zip(ids, first, last, strict=True)]
 
+    def repeated(self) -> list[tuple[tuple[int, int], str]]:
+        """Segment and row of each document whose id an earlier one has, and the id."""
+        same = np.flatnonzero(self._hashes[1:] == self._hashes[:-1])
+        out: list[tuple[tuple[int, int], str]] = []
+        seen: set[str] = set()
+        # Equal hashes lie together, and within them documents in their order.
+        for i in np.union1d(same, same + 1).tolist():
+            segment, row = self._places[i].tolist()
+            (id,) = self._segments[segment].document_ids(np.array([row]))
+            if id in seen:
+                out.append(((segment, row), id))
+            seen.add(id)
+        return out
+
     def _match(self, id: str, first: int, last: int) -> tuple[int, int] | None:
         for segment, row in self._places[first:last].tolist():
             if self._segments[segment].document_ids(np.array([row])) == [id]:

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from erukg.errors import InputError, MissingExtraError, require
+from erukg.errors import InputError, require
 from erukg.readers import BadDocument, InputDocument, Limits, find_form, read_documents
 from erukg.readers.folders import walk
-from erukg.readers.records import TEXT_FIELDS, document_from
+from erukg.readers.parquet import read_parquet_file
 from erukg.readers.streams import open_bytes
 
 __all__ = ["count_rows", "read_rows", "source_key"]
@@ -27,29 +27,9 @@ def read_rows(sources: Sequence[str | Path], limits: Limits | None = None) -> It
         named = not source.is_dir()
         for path in _files([source]):
             if path.suffix.lower() == _PARQUET:
-                yield from _read_parquet(path)
+                yield from read_parquet_file(path)
             elif named or find_form(path) is not None:
                 yield from read_documents([path], limits=limits)
-
-
-def _read_parquet(path: Path) -> Iterator[InputDocument | BadDocument]:
-    try:
-        parquet = require("pyarrow.parquet", "ray", "Reading Parquet files")
-        with parquet.ParquetFile(path) as file:
-            columns = [name for name in file.schema_arrow.names if name in ("id", *TEXT_FIELDS)]
-            number = 0
-            for batch in file.iter_batches(batch_size=1024, columns=columns):
-                for row in batch.to_pylist():
-                    number += 1
-                    try:
-                        item: InputDocument | BadDocument = document_from(row, str(path), number)
-                    except InputError as error:
-                        item = BadDocument(f"{path}:{number}", str(error))
-                    yield item
-    except MissingExtraError as error:
-        yield BadDocument(str(path), str(error))
-    except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
-        yield BadDocument(str(path), f"It cannot be read as Parquet: {error}.")
 
 
 def _files(sources: Sequence[str | Path]) -> Iterator[Path]:

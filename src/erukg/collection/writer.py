@@ -8,7 +8,7 @@ have the files they opened mapped, so deleting them takes nothing from them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -220,6 +220,25 @@ class Writer:
             if self._written or stale:
                 dead = self._kill(self._replaced.values())
                 self._publish([*self.manifest.segments, *self._written], dead, journal, glossary)
+
+    def adopt(
+        self, parts: Iterable[tuple[SegmentEntry, Callable[[Path], None]]], journal: Journal
+    ) -> list[tuple[int, str]]:
+        """Fill an empty collection with segments that other writers made, in this order; functions fetch them to paths.
+
+        Of documents with the same id the first counts; returns segment and id of the others.
+        """
+        entries: list[SegmentEntry] = []
+        with on_disk(self.folder):
+            for entry, fetch in parts:
+                path = self._file("segment")
+                fetch(path)
+                entries.append(replace(entry, file=replace(entry.file, name=path.name)))
+            self._publish(entries, [], journal, glossary=False)
+            twice = self._ids().repeated()
+            if twice:
+                self._publish(entries, self._kill([place for place, _ in twice]), journal, glossary=False)
+        return [(segment, id) for (segment, _), id in twice]
 
     def _kill(self, places: Collection[tuple[int, int]]) -> list[NDArray[np.uint8]]:
         """The marks of removed documents with these added."""

@@ -56,12 +56,16 @@ def _cells(result: SystemResult, protocol: Protocol) -> list[str]:
     return [" ".join(f"{percent(value):>4}" for value in row) for row in rows]
 
 
-def to_json(datasets: Sequence[Dataset], studies: Sequence[StudyResult]) -> dict[str, Any]:
-    """Everything in the tables, as fractions, with what it was made from: settings, versions, hashes."""
+def to_json(datasets: Sequence[Dataset], studies: Sequence[StudyResult], *, paper: bool = False) -> dict[str, Any]:
+    """Everything in the tables, as fractions, with what it was made from: settings, versions, hashes.
+
+    `paper`: the settings that were varied are the paper's.
+    """
     return {
         "format": "erukg-evaluation",
         "version": 1,
         "task": "ablations",
+        "paper": paper,
         "versions": package_versions(PACKAGES),
         "sets": [set_json(dataset) for dataset in datasets],
         "studies": [

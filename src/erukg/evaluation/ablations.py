@@ -178,8 +178,16 @@ class _Maker:
         return makers[study]()
 
     def _alpha_beta(self) -> list[Variant]:
+        # Absent phrases have the same α in the paper; where the settings give them one of their own, it stays.
+        names = ["alpha", "beta"]
+        if self._settings.absent_alpha == self._settings.alpha:
+            names.append("absent_alpha")
         values = [step / 5 for step in range(6)]
-        return [Variant(f"{v:g}", self._system(settings={"alpha": v, "beta": v}), v) for v in values]
+        out = [Variant(f"{v:g}", self._system(settings=dict.fromkeys(names, v)), v) for v in values]
+        now = self._settings
+        if now.alpha == now.beta and now.beta in values:
+            return out
+        return [*out, Variant(f"as given: α = {now.alpha:g}, β = {now.beta:g}", self._system())]
 
     def _neighbours(self) -> list[Variant]:
         return [Variant(f"{n}", self._system(settings={"neighbours": n}), n) for n in (10, 50, 100)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -21,8 +21,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Ours", "extracting", "generating"]
 
-# Parts of the package on which no prediction depends.
-_BESIDE = ("evaluation", "cli", "training", "baselines", "benchmark", "serving", "readers", "assets")
+# Parts of the package on which no prediction depends: whoever makes a collection or runs many documents at once changes
+# nothing about a document's phrases that the collection's own hash would not show.
+_BESIDE = (
+    *(
+        "evaluation",
+        "cli",
+        "training",
+        "baselines",
+        "benchmark",
+        "serving",
+        "report",
+        "integrations",
+        "readers",
+        "assets",
+    ),
+    *("gpu", "parallel.py", "expansion.py", "_version.py"),
+    *(f"collection/{name}.py" for name in ("benchmark", "build", "writer", "merging", "slimming", "checking", "lock")),
+    *(f"collection/{name}.py" for name in ("analyser", "gpu_analyser", "encoded", "disk")),
+)
 
 
 class Ours:
@@ -103,17 +120,19 @@ def describe_model(generator: KeyphraseGenerator) -> dict[str, Any]:
 
 
 def describe_collection(generator: KeyphraseGenerator) -> dict[str, Any] | None:
-    """The hash of the collection's manifest, which itself holds the checksums of its parts."""
+    """How many documents it has, and the hash of its manifest, which itself holds the checksums of its parts."""
     background = generator.background
     if background is None:
         return None
     out: dict[str, Any] = {"made_with": background.fingerprint}
-    path = getattr(background, "path", None)
-    if path is not None:
+    if isinstance(background, Sized):
+        out["documents"] = len(background)
+    folder = getattr(background, "folder", None)
+    if folder is not None:
         digest = hashlib.sha256()
-        for file in sorted(Path(path).glob("*.json")):
+        for file in sorted(Path(folder).glob("*.json")):
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
-        out |= {"name": Path(path).name, "manifest": digest.hexdigest()}
+        out["manifest"] = digest.hexdigest()
     return out
 
 
@@ -126,7 +145,7 @@ def code_hash(parts: Collection[str] | None = None) -> str:
     digest = hashlib.sha256()
     for file in sorted(root.rglob("*.py")):
         part = file.relative_to(root)
-        first = part.parts[0]
-        if first not in _BESIDE if parts is None else first in parts:
+        names = (part.parts[0], part.as_posix())
+        if not any(name in _BESIDE for name in names) if parts is None else names[0] in parts:
             digest.update(part.as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()

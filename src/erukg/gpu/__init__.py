@@ -7,6 +7,6 @@ Each worker keeps what it knows of a text between its two halves of the work. Te
 the way at once is bounded, so memory is constant, and results come in the order of the texts.
 """
 
-from erukg.gpu.streams import stream_encoded, stream_keyphrases
+from erukg.gpu.streams import standing_encoded, standing_keyphrases, stream_encoded, stream_keyphrases
 
-__all__ = ["stream_encoded", "stream_keyphrases"]
+__all__ = ["standing_encoded", "standing_keyphrases", "stream_encoded", "stream_keyphrases"]

@@ -15,7 +15,7 @@ from erukg.gpu.process import Process, pair
 from erukg.gpu.server import Model
 from erukg.parallel import cores
 
-__all__ = ["stream"]
+__all__ = ["Standing", "stream"]
 
 # Texts that travel together.
 CHUNK = 64
@@ -33,6 +33,31 @@ def stream(
     """
     with contextlib.closing(_Crew(model, job, workers or max(1, cores() - 2))) as crew:
         yield from crew.run(items, chunk)
+
+
+class Standing:
+    """The same, with processes that stay for one stream after the other until `close`."""
+
+    def __init__(self, model: Model, job: Job, workers: int | None = None) -> None:
+        self._model, self._job = model, job
+        self._workers = workers or max(1, cores() - 2)
+        self._crew: _Crew | None = None
+
+    def stream(self, items: Iterable[Any], chunk: int = CHUNK) -> Iterator[Any]:
+        """The job's result for each item, in order; one stream at a time."""
+        crew, self._crew = self._crew or _Crew(self._model, self._job, self._workers), None
+        try:
+            yield from crew.run(items, chunk)
+        except BaseException:
+            # It may still be at work on what nobody wants any more.
+            crew.close()
+            raise
+        self._crew = crew
+
+    def close(self) -> None:
+        if self._crew is not None:
+            self._crew.close()
+            self._crew = None
 
 
 class _Crew:

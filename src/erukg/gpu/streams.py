@@ -9,7 +9,7 @@ from erukg.collection import Collection
 from erukg.encoder.batch import BatchEncoder
 from erukg.errors import InputError
 from erukg.gpu.jobs import CollectionJob, KeyphraseJob
-from erukg.gpu.pipeline import CHUNK, stream
+from erukg.gpu.pipeline import CHUNK, Standing, stream
 from erukg.gpu.server import Model
 from erukg.settings import Settings
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
     from erukg.results import Keyphrases
 
-__all__ = ["stream_encoded", "stream_keyphrases"]
+__all__ = ["standing_encoded", "standing_keyphrases", "stream_encoded", "stream_keyphrases"]
 
 
 def stream_keyphrases(
@@ -32,6 +32,25 @@ def stream_keyphrases(
     chunk: int = CHUNK,
 ) -> Iterator[Keyphrases]:
     """`generator.generate` for (id, text) pairs; `workers` is the number of processes beside the model's."""
+    model, job = _keyphrase_job(generator, top_k, settings, explain)
+    return stream(model, job, items, workers, chunk)
+
+
+def standing_keyphrases(
+    generator: KeyphraseGenerator,
+    top_k: int,
+    settings: Settings,
+    *,
+    explain: bool = False,
+    workers: int | None = None,
+) -> Standing:
+    """The same for many streams, one after the other, whose processes start only once."""
+    return Standing(*_keyphrase_job(generator, top_k, settings, explain), workers)
+
+
+def _keyphrase_job(
+    generator: KeyphraseGenerator, top_k: int, settings: Settings, explain: bool
+) -> tuple[Model, KeyphraseJob]:
     encoder, background = generator.encoder, generator.background
     if not isinstance(encoder, BatchEncoder):
         raise InputError("This generator's model does not run on a device; make it with from_pretrained(device=...).")
@@ -47,7 +66,7 @@ def stream_keyphrases(
         settings,
         explain,
     )
-    return stream(_model(encoder, job.top), job, items, workers, chunk)
+    return _model(encoder, job.top), job
 
 
 def stream_encoded(
@@ -62,6 +81,14 @@ def stream_encoded(
     """What a collection keeps of each text."""
     job = CollectionJob(encoder.folder.path.absolute(), top, phrases, settings)
     return stream(_model(encoder, job.top), job, texts, workers)
+
+
+def standing_encoded(
+    encoder: BatchEncoder, *, top: int, phrases: int, settings: Settings, workers: int | None = None
+) -> Standing:
+    """The same for many streams, one after the other, whose processes start only once."""
+    job = CollectionJob(encoder.folder.path.absolute(), top, phrases, settings)
+    return Standing(_model(encoder, job.top), job, workers)
 
 
 def _model(encoder: BatchEncoder, top: int) -> Model:

@@ -19,7 +19,7 @@ from erukg.readers.plain import read_markdown, read_text
 from erukg.readers.streams import COMPRESSED, open_bytes
 from erukg.readers.tables import read_table
 
-__all__ = ["FORMS", "STDIN", "Form", "find_form", "read_documents"]
+__all__ = ["FORMS", "NOT_THERE", "STDIN", "Form", "find_form", "guarded", "read_documents", "sentence"]
 
 STDIN = "-"
 
@@ -44,7 +44,7 @@ FORMS = {
         Form("pdf", (".pdf",), read_pdf, True),
     )
 }
-_NOT_THERE = "There is no such file or folder."
+NOT_THERE = "There is no such file or folder."
 _BY_SUFFIX = {suffix: form for form in FORMS.values() for suffix in form.suffixes}
 
 
@@ -83,7 +83,7 @@ def read_documents(
                 continue
             stdin_read = True
             stream = stdin or sys.stdin.buffer
-            yield from _guarded((told or FORMS["text"]).read(stream, "stdin", limits), "stdin")
+            yield from guarded((told or FORMS["text"]).read(stream, "stdin", limits), "stdin")
             continue
         path = Path(given)
         try:
@@ -96,13 +96,13 @@ def read_documents(
                 if known is None:
                     skip(found, "of a form not read")
                 else:
-                    yield from _guarded(_read_file(found, known, limits), str(found))
+                    yield from guarded(_read_file(found, known, limits), str(found))
             continue
         known = told or find_form(path)
         if known is None:
             yield BadDocument(str(path), _unknown(path))
         else:
-            yield from _guarded(_read_file(path, known, limits), str(path))
+            yield from guarded(_read_file(path, known, limits), str(path))
 
 
 def _read_file(path: Path, form: Form, limits: Limits) -> Items:
@@ -110,19 +110,24 @@ def _read_file(path: Path, form: Form, limits: Limits) -> Items:
         yield from form.read(stream, str(path), limits)
 
 
-def _guarded(items: Items, place: str) -> Items:
+def guarded(items: Items, place: str) -> Items:
     """The items, with whatever stops their reader turned into a last `BadDocument`."""
     try:
         yield from items
-    except (InputError, MissingExtraError) as error:
-        yield BadDocument(place, str(error))
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        yield BadDocument(place, f"Its compressed data is damaged ({str(error).rstrip('.')}).")
-    except FileNotFoundError:
-        yield BadDocument(place, _NOT_THERE)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        yield BadDocument(place, f"It cannot be opened or read: {reason}.")
+    except (InputError, MissingExtraError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
+        yield BadDocument(place, sentence(error))
+
+
+def sentence(error: Exception) -> str:
+    """What a user is told when a reader is stopped by this error."""
+    if isinstance(error, InputError | MissingExtraError):
+        return str(error)
+    if isinstance(error, EOFError | zlib.error | lzma.LZMAError):
+        return f"Its compressed data is damaged ({str(error).rstrip('.')})."
+    if isinstance(error, FileNotFoundError):
+        return NOT_THERE
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"It cannot be opened or read: {reason}."
 
 
 def _unknown(path: Path) -> str:
@@ -131,6 +136,6 @@ def _unknown(path: Path) -> str:
     except (OSError, ValueError):
         exists = False
     if not exists:
-        return _NOT_THERE
+        return NOT_THERE
     endings = ", ".join(_BY_SUFFIX)
     return f"Its ending is none of {endings}; say what it is with --input-format, for instance 'text'."

@@ -13,9 +13,12 @@ from erukg.readers.streams import lines
 __all__ = ["parse_line", "read_jsonl"]
 
 
-def read_jsonl(stream: IO[bytes], name: str, limits: Limits) -> Items:
-    """A document a line; blank lines are passed over, a broken one is reported and the next one read."""
-    for line in lines(stream, limits.document_bytes):
+def read_jsonl(stream: IO[bytes], name: str, limits: Limits, number: int = 0, offset: int = 0) -> Items:
+    """A document a line; blank lines are passed over, a broken one is reported and the next one read.
+
+    `number` lines and `offset` bytes of the file lie before the stream.
+    """
+    for line in lines(stream, limits.document_bytes, number, offset):
         if line.problem is not None:
             yield BadDocument(f"{name}:{line.number}", line.problem)
         elif line.text.strip():

@@ -102,16 +102,19 @@ class Line:
     problem: str | None = None
 
 
-def lines(stream: IO[bytes], limit: int) -> Iterator[Line]:
-    """The stream's lines with their line ends, decoded one by one: a bad line does not spoil the others."""
-    head = stream.read(4)
+def lines(stream: IO[bytes], limit: int, number: int = 0, offset: int = 0) -> Iterator[Line]:
+    """The stream's lines with their line ends, decoded one by one: a bad line does not spoil the others.
+
+    A stream that begins inside a file has `number` lines and `offset` bytes before it there.
+    """
+    # Marks and signatures count at the beginning of a file only.
+    head = b"" if offset else stream.read(4)
     if any(head.startswith(mark) and name != "utf-8-sig" for mark, name in _BYTE_ORDER_MARKS):
         yield from _wide_lines(head, stream, limit)
         return
     for signature, what in _SIGNATURES:
         if head.startswith(signature[:4]):
             raise InputError(f"It is {what}, not lines of text; give the file its proper ending.")
-    number, offset = 0, 0
     head_bytes = head.removeprefix(codecs.BOM_UTF8)
     offset += len(head) - len(head_bytes)
     while True:

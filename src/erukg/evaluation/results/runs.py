@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from erukg.errors import InputError
+from erukg.evaluation.results.labels import key, label
+from erukg.settings import Settings
 
-__all__ = ["Group", "Run", "Runs", "load_runs", "speeds"]
+__all__ = ["Group", "Run", "Runs", "Speed", "load_runs", "speeds"]
 
 _MAX_BYTES = 1 << 30
-_TASKS = ("keyphrases", "retrieval", "ablations")
+_TASKS = ("keyphrases", "retrieval", "ablations", "case")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Runs:
     retrieval: Sequence[Group]
     ablations: Sequence[Run]
     benchmarks: Sequence[Run]
+    cases: Sequence[Run]
 
 
 def load_runs(paths: Sequence[Path]) -> Runs:
@@ -67,35 +70,54 @@ def load_runs(paths: Sequence[Path]) -> Runs:
         _groups(by_task["retrieval"], "methods"),
         by_task["ablations"],
         by_task["benchmark"],
+        by_task["case"],
     )
 
 
-def speeds(benchmarks: Sequence[Run], systems: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Documents a second of those of the systems that the first benchmark with any of them timed.
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast a system was timed, times erukg's extraction in the same run, and on which of the systems given."""
 
-    Figures of several benchmarks are not mixed: only those of one run can be compared.
+    timed: str
+    ratio: float
+    system: Mapping[str, Any] | None
+
+
+def speeds(benchmarks: Sequence[Run], systems: Sequence[Mapping[str, Any]]) -> list[Speed]:
+    """All that was timed beside erukg's extraction, each by its first benchmark.
+
+    Only figures of one run can be compared, so each is divided by extraction's in its own run. One that was made with
+    another model than the systems is left out.
     """
+    out: dict[str, Speed] = {}
+    by_key = {key(str(system["name"])): system for system in systems}
     for benchmark in benchmarks:
         report = benchmark.report
         timed = report.get("against", {}).get("systems") or report.get("single", {}).get("one core") or {}
-        rates = {name: float(row["documents_per_second"]) for name, row in timed.items()}
-        found = {str(s["name"]): rates[key] for s in systems if (key := _timed_as(s)) in rates}
-        if found:
-            return found
-    return {}
+        rates = {_evaluated_as(name): (name, float(row["documents_per_second"])) for name, row in timed.items()}
+        reference = rates.get(_REFERENCE)
+        ours = by_key.get(_REFERENCE, {}).get("description", {}).get("model", {}).get("weights")
+        fingerprint = report.get("settings", {}).get("model_fingerprint")
+        if reference is None or reference[1] <= 0 or (ours and fingerprint and ours != fingerprint):
+            continue
+        for name, (shown, rate) in rates.items():
+            if rate > 0:
+                out.setdefault(name, Speed(shown, rate / reference[1], by_key.get(name)))
+    return list(out.values())
 
 
-def _timed_as(system: Mapping[str, Any]) -> str:
-    """What the benchmark calls a system of the evaluation."""
-    name = str(system["name"])
-    if name == "erukg-extract":
-        return "extract"
-    if name.partition(":")[0] == "erukg-generate":
-        changed = name.partition(":")[2]
-        # Other settings than N may cost other time, and were not timed.
-        if not changed or (changed.startswith("neighbours=") and "," not in changed):
-            return f"generate N={system['description']['settings']['neighbours']}"
-    return name
+_REFERENCE = "erukg-extract"
+
+
+def _evaluated_as(name: str) -> str:
+    """What the evaluation calls a system that the benchmark timed."""
+    own = name.removeprefix("erukg, ")
+    if own == "extract":
+        return _REFERENCE
+    if own.startswith("generate N="):
+        n = int(own.removeprefix("generate N="))
+        return "erukg-generate" if n == Settings().neighbours else f"erukg-generate:neighbours={n}"
+    return key(name)
 
 
 def _read(path: Path) -> Run:
@@ -128,16 +150,17 @@ def _groups(runs: Sequence[Run], part: str) -> list[Group]:
     groups: dict[str, Group] = {}
     for run in runs:
         sets = run.report["sets"]
-        key = json.dumps([[s["name"], s["sha256"], s["documents"], s.get("queries")] for s in sets])
-        group = groups.setdefault(key, Group(sets))
-        for system in run.report[part]:
+        parts = ("name", "sha256", "documents", "queries", "qrels_by_position")
+        group = groups.setdefault(json.dumps([[s.get(part) for part in parts] for s in sets]), Group(sets))
+        for system in ({**given, "label": label(given)} for given in run.report[part]):
             same = [known for known in group.systems if known["name"] == system["name"]]
-            if system in same or (same and system.get("not_run")):
+            if same and (system.get("not_run") or any(one.get("scores") == system["scores"] for one in same)):
                 continue
             if same and same[0].get("not_run"):
                 group.systems[group.systems.index(same[0])] = system
             elif same:  # the same name for something else: told apart by the file
-                group.systems.append({**system, "name": f"{system['name']} ({run.name})"})
+                told = {what: f"{system[what]} ({run.name})" for what in ("name", "label")}
+                group.systems.append({**system, **told})
             else:
                 group.systems.append(system)
         group.comparisons += run.report.get("comparisons", [])

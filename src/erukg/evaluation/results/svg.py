@@ -1,189 +1,142 @@
-"""Plots as plain SVG, written by hand: a few shapes and words, the same bytes for the same figures."""
+"""Drawing on plain SVG, by hand: a few shapes and words, the same bytes for the same figures.
+
+Colours are classes with a second set for dark pages, so one file serves both.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-__all__ = ["Line", "bars", "lines", "scatter"]
+__all__ = ["Canvas", "nice_range", "nice_steps", "spread", "text_width"]
 
-_WIDTH, _HEIGHT = 800, 380
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 24, 48, 52
-_FONT = "font-family='system-ui, sans-serif'"
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8c6d1f", "#555555")
-_LETTER = 6.3  # mean width of a letter at 11 px
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A named row of points (x, y); `dashed` sets a second kind of figure apart."""
-
-    name: str
-    points: Sequence[tuple[float, float]]
-    dashed: bool = False
-
-
-def bars(title: str, unit: str, groups: Sequence[str], series: Mapping[str, Sequence[float | None]]) -> str:
-    """For each group a bar of every series; a value that is None has none."""
-    plot = _Plot(title, list(series))
-    plot.y_axis(unit, 0, max((v for row in series.values() for v in row if v is not None), default=1))
-    step = (_WIDTH - _LEFT - _RIGHT) / len(groups)
-    width = step * 0.84 / max(1, len(series))
-    for g, group in enumerate(groups):
-        start = _LEFT + step * (g + 0.08)
-        for s, values in enumerate(series.values()):
-            value = values[g]
-            if value is None:
-                continue
-            x, y = start + s * width, plot.y(value)
-            plot.add(
-                f"<rect x='{x:.1f}' y='{y:.1f}' width='{width * 0.94:.1f}' height='{plot.floor - y:.1f}' "
-                f"fill='{plot.colour(s)}'/>"
-            )
-            if width >= 22:
-                plot.text(x + width * 0.47, y - 4, f"{value:.1f}", "middle", 10)
-        plot.text(_LEFT + step * (g + 0.5), plot.floor + 18, group, "middle")
-    return plot.finish()
+# Light and dark of each class. Series colours keep a contrast of 3:1 and more on both grounds, and differ in lightness
+# as well as hue, for readers who cannot tell hues apart.
+_GROUND = ("#ffffff", "#0d1117")
+_FILLS = {
+    "ink": ("#1f2328", "#e6edf3"),
+    "muted": ("#59636e", "#9198a1"),
+    "c0": ("#0a5cc2", "#4c9aff"),
+    "c1": ("#c2570c", "#f0954a"),
+    "c2": ("#117a52", "#46c08a"),
+    "c3": ("#8250df", "#b392f0"),
+    "other": ("#8b949e", "#6e7681"),
+}
+_GRID = ("#dfe3e8", "#30363d")
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+_NARROW, _WIDE = "iIjlftr.,:;'|!()[]-/ ", "mwMW@%—"
 
 
-def lines(title: str, unit: str, x_unit: str, rows: Sequence[Line], *, log: bool = False) -> str:
-    """Curves through points; with `log` over powers of the x values, which must be above 0."""
-    plot = _Plot(title, [row.name for row in rows], [row.dashed for row in rows])
-    plot.y_axis(unit, 0, max(y for row in rows for _, y in row.points))
-    xs = sorted({x for row in rows for x, _ in row.points})
-    plot.x_axis(x_unit, xs, xs, log=log)
-    for number, row in enumerate(rows):
-        places = [(plot.x(x), plot.y(y)) for x, y in sorted(row.points)]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        dash = " stroke-dasharray='6 4'" if row.dashed else ""
-        plot.add(f"<polyline points='{path}' fill='none' stroke='{plot.colour(number)}' stroke-width='2'{dash}/>")
-        for x, y in places:
-            plot.add(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3.5' fill='{plot.colour(number)}'/>")
-    return plot.finish()
+def text_width(text: str, size: float = 12, bold: bool = False) -> float:
+    """About how wide a text is, rather too much than too little: fonts differ from page to page."""
+    ems = sum(0.34 if c in _NARROW else 0.88 if c in _WIDE else 0.68 if c.isupper() else 0.575 for c in text)
+    return ems * size * (1.2 if bold else 1.0)
 
 
-def scatter(title: str, unit: str, x_unit: str, points: Mapping[str, tuple[float, float]]) -> str:
-    """Named points; x on a logarithmic axis."""
-    plot = _Plot(title, [])
-    ys = [y for _, y in points.values()]
-    plot.y_axis(unit, max(0.0, min(ys) - 1), max(ys) + 1)  # where points lie, not how long bars are, is what is read
-    xs = [x for x, _ in points.values()]
-    powers = range(math.floor(math.log10(min(xs))), math.ceil(math.log10(max(xs))) + 1)
-    plot.x_axis(x_unit, [10.0**p for p in powers], [10.0 ** powers[0], 10.0 ** powers[-1]], log=True)
-    places = [(plot.x(x), plot.y(y)) for x, y in points.values()]
-    # Boxes that no name may cover: first the points themselves, then the names already written.
-    taken = [(x - 5, x + 5, y) for x, y in places]
-    for number, (name, (x, y)) in enumerate(zip(points, places, strict=True)):
-        plot.add(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='5' fill='{plot.colour(number)}'/>")
-        left, middle = _free_place(x, y, len(name) * _LETTER, taken, plot.floor)
-        taken.append((left, left + len(name) * _LETTER, middle))
-        plot.text(left, middle + 4, name, "start")
-    return plot.finish()
+def nice_steps(low: float, high: float, count: int = 5) -> tuple[float, int, int]:
+    """A step of 1, 2 or 5 times a power of ten, and the multiples of it around the range: step, first, last."""
+    rough = max(high - low, 1e-9) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * (1 - 1e-9))
+    first = math.floor(low / step + 1e-9)
+    return step, first, max(first + 1, math.ceil(high / step - 1e-9))
 
 
-def _free_place(
-    x: float, y: float, length: float, taken: Sequence[tuple[float, float, float]], floor: float
-) -> tuple[float, float]:
-    """Where a name of this length can stand by a point: its left end and the height of its middle."""
-    sides = [left for left in (x + 9, x - 9 - length) if left >= 0 and left + length <= _WIDTH] or [0.0]
-    for shift in (0, -13, 13, -26, 26, -39, 39):
-        for left in sides:
-            middle = y + shift
-            free = all(
-                abs(middle - other) >= 12 or left + length <= start or end <= left for start, end, other in taken
-            )
-            if free and _TOP <= middle <= floor:
-                return left, middle
-    return sides[0], y
+def nice_range(values: Iterable[float]) -> tuple[float, float]:
+    """The range an axis of points shows: from 0 unless all of them lie far from it."""
+    known = list(values)
+    low, high = min(known), max(known)
+    if low < 0.4 * high or high <= 0:
+        return 0.0, max(high, 1e-9)
+    margin = 0.12 * max(high - low, 0.1 * high)
+    return low - margin, high + margin
 
 
-class _Plot:
-    def __init__(self, title: str, legend: Sequence[str], dashed: Sequence[bool] = ()) -> None:
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """The places moved as little as it takes that they are `gap` apart, in their order, within bounds if they fit."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    out = list(places)
+    for before, i in zip([None, *order], order, strict=False):
+        out[i] = max(out[i], low if before is None else out[before] + gap)
+    limit = high
+    for i in reversed(order):
+        out[i] = min(out[i], limit)
+        limit = out[i] - gap
+    return out
+
+
+class Canvas:
+    """Shapes and words in a frame with a title."""
+
+    def __init__(self, title: str, width: float, height: float, subtitle: str = "") -> None:
+        self._title, self.width, self.height = title, width, height
         self._parts: list[str] = []
-        self._title = title
-        self.floor = _HEIGHT - _BOTTOM
-        self._height = _HEIGHT
-        self._y = (0.0, 1.0)
-        self._x = (0.0, 1.0, False)
-        self.text(_LEFT, 24, title, "start", 14, bold=True)
-        self._legend(legend, dashed)
+        self.text(20, 28, title, size=15, bold=True)
+        if subtitle:
+            self.text(20, 46, subtitle, size=12, fill="muted")
 
-    @staticmethod
-    def colour(number: int) -> str:
-        return _COLOURS[number % len(_COLOURS)]
-
-    def add(self, part: str) -> None:
-        self._parts.append(part)
-
-    def text(self, x: float, y: float, words: str, anchor: str, size: int = 11, bold: bool = False) -> None:
-        weight = " font-weight='600'" if bold else ""
-        self.add(
-            f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' text-anchor='{anchor}'{weight}>{escape(words)}</text>"
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        *,
+        anchor: str = "start",
+        size: float = 12,
+        fill: str = "ink",
+        bold: bool = False,
+        italic: bool = False,
+    ) -> None:
+        style = (" font-weight='600'" if bold else "") + (" font-style='italic'" if italic else "")
+        self._parts.append(
+            f"<text class='{fill}' x='{x:.1f}' y='{y:.1f}' font-size='{size:g}' text-anchor='{anchor}'{style}>"
+            f"{escape(words)}</text>"
         )
 
-    def y(self, value: float) -> float:
-        low, high = self._y
-        return self.floor - (self.floor - _TOP) * (value - low) / (high - low)
+    def line(self, x1: float, y1: float, x2: float, y2: float, *, dash: str = "", stroke: str = "grid") -> None:
+        dashed = f" stroke-dasharray='{dash}'" if dash else ""
+        self._parts.append(f"<line class='{stroke}' x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}'{dashed}/>")
 
-    def x(self, value: float) -> float:
-        low, high, log = self._x
-        place = math.log10(value) if log else value
-        share = 0.5 if high == low else (place - low) / (high - low)
-        return _LEFT + 20 + (_WIDTH - _LEFT - _RIGHT - 40) * share
-
-    def y_axis(self, unit: str, low: float, high: float) -> None:
-        step = _nice(max(high - low, 1e-9) / 5)
-        first = math.floor(low / step + 1e-9)
-        last = max(first + 1, math.ceil(high / step - 1e-9))
-        self._y = (step * first, step * last)
-        digits = max(0, -math.floor(math.log10(step) + 1e-9))
-        for tick in range(first, last + 1):
-            y = self.y(step * tick)
-            self.add(f"<line x1='{_LEFT}' y1='{y:.1f}' x2='{_WIDTH - _RIGHT}' y2='{y:.1f}' stroke='#dddddd'/>")
-            self.text(_LEFT - 6, y + 4, f"{step * tick:.{digits}f}", "end")
-        self.text(_LEFT, _TOP - 8, unit, "start")
-
-    def x_axis(self, unit: str, ticks: Sequence[float], ends: Sequence[float], *, log: bool) -> None:
-        low, high = ((math.log10(v) if log else v) for v in (min(ends), max(ends)))
-        self._x = (low, high, log)
-        written = -float(_WIDTH)
-        for tick in ticks:
-            x = self.x(tick)
-            self.add(f"<line x1='{x:.1f}' y1='{self.floor}' x2='{x:.1f}' y2='{self.floor + 4}' stroke='#888888'/>")
-            if x - written >= 48:  # else the numbers would run into each other
-                self.text(x, self.floor + 18, f"{tick:,.6g}" if tick < 1 else f"{tick:,.10g}", "middle")
-                written = x
-        self.text((_LEFT + _WIDTH - _RIGHT) / 2, self.floor + 36, unit, "middle")
-
-    def _legend(self, names: Sequence[str], dashed: Sequence[bool]) -> None:
-        x, y = float(_LEFT), _HEIGHT + 4.0
-        for number, name in enumerate(names):
-            length = 24 + len(name) * _LETTER + 16
-            if x > _LEFT and x + length > _WIDTH - 4:
-                x, y = float(_LEFT), y + 18
-            dash = " stroke-dasharray='5 3'" if number < len(dashed) and dashed[number] else ""
-            self.add(
-                f"<line x1='{x:.1f}' y1='{y - 4:.1f}' x2='{x + 18:.1f}' y2='{y - 4:.1f}' "
-                f"stroke='{self.colour(number)}' stroke-width='{3 if dashed else 9}'{dash}/>"
+    def bar(self, x: float, y: float, width: float, height: float, *, fill: str, hollow: bool = False) -> None:
+        if hollow:
+            self._parts.append(
+                f"<rect class='s-{fill}' x='{x + 0.6:.1f}' y='{y + 0.6:.1f}' width='{max(width - 1.2, 0):.1f}' "
+                f"height='{height - 1.2:.1f}' rx='1.5' fill='none' stroke-width='1.2'/>"
             )
-            self.text(x + 24, y, name, "start")
-            x += length
-        if names:
-            self._height = round(y + 14)
+        else:
+            self._parts.append(
+                f"<rect class='{fill}' x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' rx='1.5'/>"
+            )
+
+    def curve(self, points: Sequence[tuple[float, float]], *, stroke: str, dash: str = "") -> None:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        dashed = f" stroke-dasharray='{dash}'" if dash else ""
+        self._parts.append(
+            f"<polyline class='s-{stroke}' points='{path}' fill='none' stroke-width='2' stroke-linejoin='round'"
+            f"{dashed}/>"
+        )
+
+    def dot(self, x: float, y: float, radius: float, *, fill: str, hollow: bool = False) -> None:
+        kind = f"ground s-{fill}" if hollow else fill
+        width = " stroke-width='1.6'" if hollow else ""
+        self._parts.append(f"<circle class='{kind}' cx='{x:.1f}' cy='{y:.1f}' r='{radius:g}'{width}/>")
 
     def finish(self) -> str:
+        size = f"width='{self.width:g}' height='{self.height:g}'"
         head = (
-            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {self._height}' width='{_WIDTH}' "
-            f"height='{self._height}' role='img' aria-label={quoteattr(self._title)} {_FONT} fill='#222222'>"
+            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {self.width:g} {self.height:g}' {size} role='img' "
+            f'aria-label={quoteattr(self._title)} font-family="{_FONT}">'
         )
-        back = f"<rect width='{_WIDTH}' height='{self._height}' fill='#ffffff'/>"
-        return "\n".join([head, back, *self._parts, "</svg>", ""])
+        ground = f"<rect class='ground' {size}/>"
+        return "\n".join([head, _STYLE, ground, *self._parts, "</svg>", ""])
 
 
-def _nice(step: float) -> float:
-    """The next step of 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(step))
-    return next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= step * (1 - 1e-9))
+def _styles(which: int) -> str:
+    rules = [f".ground{{fill:{_GROUND[which]}}}", f".grid{{stroke:{_GRID[which]}}}"]
+    for name, colours in _FILLS.items():
+        rules += [f".{name}{{fill:{colours[which]}}}", f".s-{name}{{stroke:{colours[which]}}}"]
+    return "".join(rules)
+
+
+_STYLE = f"<style>{_styles(0)}@media (prefers-color-scheme: dark){{{_styles(1)}}}</style>"

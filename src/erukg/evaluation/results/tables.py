@@ -1,12 +1,14 @@
-"""Stored runs as Markdown tables."""
+"""Stored runs as Markdown tables, the paper's figures in italics below them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from erukg.evaluation.ground_truth import PROTOCOLS
 from erukg.evaluation.keyphrases import COMPARED
+from erukg.evaluation.results import published
+from erukg.evaluation.results.labels import label, reason
 from erukg.evaluation.results.runs import Group
 from erukg.evaluation.retrieval.measures import MEASURES
 from erukg.evaluation.semantic import SEMANTIC_KINDS
@@ -22,6 +24,8 @@ __all__ = [
 ]
 
 _SEMANTIC = ("SemF@5", "SemF@10")
+_Row: TypeAlias = tuple[str, list[list[float | None]] | str]
+"""A system with its cells, or with why it has none."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -45,36 +49,64 @@ def keyphrase_tables(group: Group) -> Iterable[tuple[str, str]]:
 
 def _scores_table(group: Group, part: str, protocol: str, kind: str, metrics: Sequence[str]) -> str:
     counts: dict[str, str] = {}
-    rows: list[tuple[str, list[list[float | None]] | None]] = []
+    rows: list[_Row] = []
     for system in group.systems:
         if system.get("not_run"):
-            rows.append((system["name"], None))
+            rows.append((system["label"], reason(system)))
         elif part in system:
             scores = system[part][protocol]
             cells = [scores["sets"][name][kind] for name in group.names]
             counts |= {name: f"{name} ({cell['documents']})" for name, cell in zip(group.names, cells, strict=True)}
-            rows.append((system["name"], [[cell[m] for m in metrics] for cell in [*cells, scores["average"][kind]]]))
-    return _best_in_bold(["system", *(counts.get(name, name) for name in group.names), "average"], rows)
+            if kind == "absent" and part == "scores" and not _any(cells, metrics):
+                continue  # finds none by design
+            rows.append((system["label"], [[cell[m] for m in metrics] for cell in [*cells, scores["average"][kind]]]))
+    in_paper = _paper_rows(group.names, kind) if part == "scores" and protocol == PROTOCOLS[0] else []
+    return _best_in_bold(["system", *(counts.get(name, name) for name in group.names), "average"], rows, in_paper)
+
+
+def _any(cells: Iterable[Mapping[str, Any]], metrics: Sequence[str]) -> bool:
+    return any(cell[metric] for cell in cells for metric in metrics)
+
+
+def _paper_rows(names: Sequence[str], kind: str) -> list[list[str]]:
+    """The paper's rows for these sets; none where it has figures for none of them."""
+    known = [published.known_set(name) for name in names]
+    if not any(known):
+        return []
+    out = []
+    whole = published.average_of(names)
+    for system, row in (published.PRESENT if kind == "present" else published.ABSENT).items():
+        pairs = [row.get(name) if name else None for name in known] + [row["average"] if whole else None]
+        if any(pairs):
+            cells = [f"*{pair[0]:.1f} / {pair[1]:.1f}*" if pair else "–" for pair in pairs]
+            out.append([f"*{system}, in the paper*", *cells])
+    return out
 
 
 def retrieval_tables(group: Group) -> Iterable[tuple[str, str]]:
     """For each measure a title and a table: every method by set and on average, the best in bold."""
     for measure in MEASURES:
         header = ["method", *(f"{s['name']} ({s['queries']})" for s in group.sets), "average"]
-        rows: list[tuple[str, list[list[float | None]] | None]] = []
+        rows: list[_Row] = []
         for method in group.systems:
             if method.get("not_run"):
-                rows.append((method["name"], None))
+                rows.append((method["label"], reason(method)))
                 continue
             scores = method["scores"]
             cells = [*(scores["sets"][name] for name in group.names), scores["average"]]
-            rows.append((method["name"], [[cell[measure]] for cell in cells]))
-        yield f"{measure} (%)", _best_in_bold(header, rows)
+            rows.append((method["label"], [[cell[measure]] for cell in cells]))
+        in_paper = []
+        known = [published.retrieval_set(name) for name in group.names]
+        if measure == "R@1000" and any(known):
+            for name, row in published.RETRIEVAL.items():
+                shown = [f"*{row[column]:.1f}*" if column else "–" for column in known]
+                in_paper.append([f"*{name}, in the paper*", *shown, f"*{row['six sets']:.1f} (its six sets)*"])
+        yield f"{measure} (%)", _best_in_bold(header, rows, in_paper)
 
 
 def not_run(systems: Sequence[Mapping[str, Any]]) -> str:
     """Why the systems without figures have none, a line each."""
-    return "".join(f"- {s['name']}: not run: {s['not_run']}\n" for s in systems if s.get("not_run"))
+    return "".join(f"- {s['label']}: {reason(s)}\n" for s in systems if s.get("not_run"))
 
 
 def ablation_table(study: Mapping[str, Any], protocol: str, names: Sequence[str]) -> str:
@@ -82,7 +114,7 @@ def ablation_table(study: Mapping[str, Any], protocol: str, names: Sequence[str]
     rows = []
     for variant in study["variants"]:
         if variant.get("not_run"):
-            rows.append([variant["label"], f"not run: {variant['not_run']}", *["–"] * (len(names))])
+            rows.append([variant["label"], reason(variant), *["–"] * (len(names))])
             continue
         scores = variant["scores"][protocol]
         cells = [scores["average"], *(scores["sets"][name] for name in names)]
@@ -103,7 +135,7 @@ def comparison_table(comparisons: Sequence[Mapping[str, Any]]) -> str:
         r = c["result"]
         what = " ".join(filter(None, (c.get("protocol"), c.get("kind"), c.get("metric") or c.get("measure"))))
         interval = f"{100 * r['low']:+.2f} … {100 * r['high']:+.2f}"
-        pair = f"{c['first']} minus {c['second']}"
+        pair = f"{label({'name': c['first']})} minus {label({'name': c['second']})}"
         rows.append([pair, c["dataset"], what, f"{100 * r['difference']:+.2f}", interval, f"{r['p']:.4f}"])
     return table(["systems", "set", "figure", "points", "95 % interval", "p"], rows)
 
@@ -118,7 +150,7 @@ def provenance(systems: Sequence[Mapping[str, Any]]) -> str:
         settings = ", ".join(f"{name}={value}" for name, value in described.get("settings", {}).items())
         parts = [f"{name} {_short(part)}" for name, part in described.items() if isinstance(part, Mapping) and part]
         made_of = "; ".join(part for part in parts if not part.startswith("settings "))
-        rows.append([system["name"], made_of or "–", settings or "–", str(described.get("code", "–"))[:12]])
+        rows.append([system["label"], made_of or "–", settings or "–", str(described.get("code", "–"))[:12]])
     return table(["system", "made of", "settings", "code"], rows)
 
 
@@ -127,21 +159,21 @@ def _short(part: Mapping[str, Any]) -> str:
     return " ".join(value[:12] if len(value) == 64 else value for value in values)
 
 
-def _best_in_bold(header: Sequence[str], rows: Sequence[tuple[str, list[list[float | None]] | None]]) -> str:
-    shown = [[[_percent(v) for v in cell] for cell in cells] for _, cells in rows if cells is not None]
+def _best_in_bold(header: Sequence[str], rows: Sequence[_Row], in_paper: Sequence[Sequence[str]] = ()) -> str:
+    shown = [[[_percent(v) for v in cell] for cell in cells] for _, cells in rows if not isinstance(cells, str)]
     many = len(shown) > 1
     best = [[_highest(values) for values in zip(*column, strict=True)] for column in zip(*shown, strict=True)]
-    out = []
+    out: list[Sequence[str]] = []
     for name, cells in rows:
-        if cells is None:
-            out.append([name, *["–"] * (len(header) - 2), "not run"])
+        if isinstance(cells, str):
+            out.append([name, *["–"] * (len(header) - 2), cells])
             continue
         row = [name]
         for cell, tops in zip(cells, best, strict=True):
             texts = map(_percent, cell)
             row.append(" / ".join(f"**{t}**" if many and t == top else t for t, top in zip(texts, tops, strict=True)))
         out.append(row)
-    return table(header, out)
+    return table(header, [*out, *in_paper])
 
 
 def _highest(values: Iterable[str]) -> str | None:

@@ -8,8 +8,8 @@ qrels.tsv      query-id, corpus-id, score     with a header; or qrels/test.tsv (
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,13 @@ _NAMED = 5  # ids named in a note
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where the three parts of a set are."""
+    """Where the three parts of a set are. `by_position`: the judgements number queries by their line, from 1 up."""
 
     name: str
     corpus: Path
     queries: Path
     qrels: Path
+    by_position: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +70,12 @@ class RetrievalSet:
         return Dataset(f"{self.name}-queries", self.queries, self.sha256["queries"])
 
 
-def find_sets(paths: Iterable[str | Path], split: str = "test") -> list[Files]:
-    """The sets in these folders: each is one, or holds folders that are; sorted by name in each."""
+def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Iterable[str] = ()) -> list[Files]:
+    """The sets in these folders: each is one, or holds folders that are; sorted by name in each.
+
+    `by_position` names the sets whose judgements give a query's place in its file instead of its id.
+    """
+    by_position = list(by_position)
     found: dict[Path, Files] = {}
     for path in map(Path, paths):
         if not path.is_dir():
@@ -89,7 +94,10 @@ def find_sets(paths: Iterable[str | Path], split: str = "test") -> list[Files]:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"Two of the folders are called '{name}'; rename one, so that results tell them apart.")
-    return list(found.values())
+    for name in by_position:
+        if name not in names:
+            raise InputError(f"--qrels-by-position names '{name}', which is none of the sets: {', '.join(names)}.")
+    return [replace(files, by_position=files.name in by_position) for files in found.values()]
 
 
 def _one(folder: Path, name: str) -> Path | None:
@@ -110,6 +118,8 @@ def load_retrieval_set(files: Files) -> RetrievalSet:
     documents, corpus_hash = _records(files.corpus, query=False)
     queries, queries_hash = _records(files.queries, query=True)
     judged, qrels_hash = _judgements(files.qrels)
+    if files.by_position:
+        judged = _renumbered(judged, queries, files)
     kept = tuple(query for query in queries if any(grade > 0 for grade in judged.get(query.id, {}).values()))
     if not kept:
         raise InputError(
@@ -121,8 +131,25 @@ def load_retrieval_set(files: Files) -> RetrievalSet:
         kept,
         {query.id: judged[query.id] for query in kept},
         {"corpus": corpus_hash, "queries": queries_hash, "qrels": qrels_hash},
-        tuple(_notes(documents, queries, judged)),
+        tuple(_notes(files, documents, queries, judged)),
     )
+
+
+def _renumbered(
+    judged: Mapping[str, dict[str, int]], queries: Sequence[Record], files: Files
+) -> dict[str, dict[str, int]]:
+    """The judgements by query id, where `judged` has them by the query's place in the file."""
+    for place in judged:
+        if not _is_place(place, len(queries)):
+            raise InputError(
+                f"{files.qrels} judges a query '{place}', which is not a place among the {len(queries)} queries of "
+                f"{files.queries}; leave '{files.name}' out of --qrels-by-position."
+            )
+    return {queries[int(place) - 1].id: grades for place, grades in judged.items()}
+
+
+def _is_place(id: str, queries: int) -> bool:
+    return id.isascii() and id.isdigit() and not id.startswith("0") and int(id[:9]) <= queries and len(id) <= 9
 
 
 def _records(path: Path, query: bool) -> tuple[tuple[Record, ...], str]:
@@ -203,8 +230,10 @@ def _columns(cells: list[str], where: str) -> list[int]:
     return [names.index(name) for name in _HEADER]
 
 
-def _notes(documents: Iterable[Record], queries: Iterable[Record], judged: Qrels) -> Iterator[str]:
+def _notes(files: Files, documents: Iterable[Record], queries: Sequence[Record], judged: Qrels) -> Iterator[str]:
     known = {query.id: None for query in queries}
+    if files.by_position:
+        yield "judgements are read by the place of a query in its file, as asked for (--qrels-by-position)."
     unjudged = [id for id in known if id not in judged]
     if unjudged:
         yield f"{_count(unjudged, 'query', 'queries')} without judgements left out: {_some(unjudged)}."
@@ -214,10 +243,13 @@ def _notes(documents: Iterable[Record], queries: Iterable[Record], judged: Qrels
     strange = [id for id in judged if id not in known]
     if strange:
         what = _count(strange, "query", "queries")
-        yield (
-            f"judgements of {what} that the set does not have left out: {_some(strange)}; "
-            "if the two files number queries differently, all figures of this set are wrong."
-        )
+        told = "if the two files number queries differently, all figures of this set are wrong."
+        if all(_is_place(id, len(queries)) for id in judged):
+            told = (
+                "its judgements seem to count queries by their place in the file, so all figures of this set may be "
+                f"wrong; if so, give --qrels-by-position {files.name}."
+            )
+        yield f"judgements of {what} that the set does not have left out: {_some(strange)}; {told}"
     ids = {document.id for document in documents}
     lost = list(dict.fromkeys(id for q in known for id, g in judged.get(q, {}).items() if g > 0 and id not in ids))
     if lost:

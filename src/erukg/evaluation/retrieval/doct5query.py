@@ -14,11 +14,11 @@ from erukg.errors import InputError, ModelError, require
 from erukg.evaluation._lines import json_object, numbered_lines
 from erukg.evaluation.metrics import DEPTH
 from erukg.evaluation.records import Record
+from erukg.evaluation.retrieval.expanded import set_file
 from erukg.readers.records import given_id
 
 __all__ = ["PredictedQueries", "T5Queries"]
 
-_ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.xz")
 _PURPOSE = "docT5query with a T5 folder"
 _WINDOW = 512  # word pieces of a document that the model reads
 _LONGEST = 64  # word pieces of a query
@@ -39,13 +39,10 @@ class PredictedQueries:
 
     def for_set(self, name: str) -> PredictedQueries:
         """The queries for the documents of one set, read and checked."""
-        path = self.path
-        if path.is_dir():
-            tried = [path / (name + ending) for ending in _ENDINGS]
-            found = next((file for file in tried if file.is_file()), None)
-            if found is None:
-                raise InputError(f"There are no predicted queries for the set '{name}': {tried[0]} does not exist.")
-            path = found
+        path = set_file(self.path, name)
+        if path is None:
+            missing = self.path / f"{name}.jsonl"
+            raise InputError(f"There are no predicted queries for the set '{name}': {missing} does not exist.")
         out = PredictedQueries(path)
         out._read()
         return out

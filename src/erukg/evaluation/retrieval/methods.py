@@ -15,6 +15,7 @@ from erukg.errors import InputError
 from erukg.evaluation.metrics import DEPTH
 from erukg.evaluation.records import Record
 from erukg.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
+from erukg.evaluation.retrieval.expanded import ExpandedDocuments, set_file
 from erukg.evaluation.retrieval.index import K1, B
 from erukg.evaluation.retrieval.rm3 import RM3
 from erukg.evaluation.systems import System
@@ -44,10 +45,27 @@ _CODE = (
 class BestPhrases:
     """A keyphrase system of which the best `top_k` present and absent phrases are used, each once."""
 
-    def __init__(self, system: System, top_k: int) -> None:
+    def __init__(self, system: System, top_k: int, expanded: Path | None = None) -> None:
         if not 1 <= top_k <= DEPTH:
             raise InputError(f"1 to {DEPTH} phrases of a kind can be added, not {top_k}.")
-        self.system, self.top_k = system, top_k
+        if expanded is not None and not expanded.exists():
+            raise InputError(f"There is no file or folder {expanded} of expanded documents.")
+        self.system, self.top_k, self._expanded = system, top_k, expanded
+        self._by_set: dict[Path, BestPhrases] = {}
+
+    def for_set(self, name: str) -> BestPhrases:
+        """For the documents of one set: with phrases from its file where there is one."""
+        path = None if self._expanded is None else set_file(self._expanded, name)
+        if path is None:
+            return self
+        if path not in self._by_set:  # the same one again, so that methods share it
+            self._by_set[path] = BestPhrases(ExpandedDocuments(path, self.name), self.top_k)
+        return self._by_set[path]
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the phrases come from a file and need not be kept in another."""
+        return isinstance(self.system, ExpandedDocuments)
 
     @property
     def name(self) -> str:
@@ -76,9 +94,10 @@ class Method:
 
     def for_set(self, name: str) -> Method:
         """The method with the parts that belong to this set."""
-        if isinstance(self.documents, PredictedQueries):
-            return replace(self, documents=self.documents.for_set(name))
-        return self
+        if not isinstance(self.documents, PredictedQueries | BestPhrases):
+            return self
+        here = self.documents.for_set(name)
+        return self if here is self.documents else replace(self, documents=here)
 
     def describe(self) -> dict[str, Any]:
         """Everything its results depend on, as plain JSON data."""
@@ -109,15 +128,19 @@ def make_methods(
     systems: Sequence[System] = (),
     *,
     top_k: int = 10,
+    expanded: Path | None = None,
     predicted_queries: Path | None = None,
     t5: Path | None = None,
 ) -> list[Method]:
     """The methods called so; those that add keyphrases once for each of the `systems`.
 
-    Each is named after its kind, and with several systems after the system too: "query erukg-extract".
+    Each is named after its kind, and with several systems after the system too: "query erukg-extract". `expanded` is
+    a file of documents that the system has expanded already, or a folder of such files (SET.jsonl) for some sets.
     """
     out: list[Method] = []
-    best = [BestPhrases(system, top_k) for system in systems]
+    if expanded is not None and len(systems) != 1:
+        raise InputError("Expanded documents are those of one system; name one with --system.")
+    best = [BestPhrases(system, top_k, expanded) for system in systems]
     for name in dict.fromkeys(names):
         if name not in METHODS:
             near = difflib.get_close_matches(name.lower(), METHODS, 1, 0.4)

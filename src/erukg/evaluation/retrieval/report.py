@@ -88,6 +88,7 @@ def _method_json(result: MethodResult) -> dict[str, Any]:
     return {
         "name": result.name,
         "description": result.description,
+        "expanded": result.expanded,
         "runs": result.runs,
         "scores": {
             "sets": {s.dataset: {"queries": len(s.queries), **s.means()} for s in result.scores},

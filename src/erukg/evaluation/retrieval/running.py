@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from erukg.evaluation.retrieval.beir import Files, RetrievalSet, load_retrieval_
 from erukg.evaluation.retrieval.doct5query import PredictedQueries
 from erukg.evaluation.retrieval.index import Corpus, Index, query_weights
 from erukg.evaluation.retrieval.measures import DEPTH, MEASURES, QueryScores, score
-from erukg.evaluation.retrieval.methods import Method
+from erukg.evaluation.retrieval.methods import BestPhrases, Method
 from erukg.evaluation.store import LineStore, PredictionStore
 from erukg.evaluation.systems import System
 
@@ -36,6 +36,7 @@ class SetSummary:
     relevant: int
     sha256: Mapping[str, str]
     notes: tuple[str, ...]
+    qrels_by_position: bool = False
 
 
 @dataclass(slots=True)
@@ -48,6 +49,8 @@ class MethodResult:
     runs: dict[str, str]
     """By set the key of the stored run."""
     not_run: str = ""
+    expanded: dict[str, Any] = field(default_factory=dict)
+    """By set what was added to its documents, where that is not as in `description`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,24 @@ def evaluate(
         data = load_retrieval_set(files).first(limit)
         relevant = sum(grade > 0 for grades in data.qrels.values() for grade in grades.values())
         summaries.append(
-            SetSummary(data.name, len(data.documents), len(data.queries), relevant, data.sha256, data.notes)
+            SetSummary(
+                data.name,
+                len(data.documents),
+                len(data.queries),
+                relevant,
+                data.sha256,
+                data.notes,
+                files.by_position,
+            )
         )
         bench = _Bench(data, store, progress, fresh)
         queries = [query.id for query in data.queries]
         for method, result in zip(methods, results, strict=True):
             if not method.not_run:
-                run, key = bench.run(method.for_set(data.name))
+                here = method.for_set(data.name)
+                if here is not method:
+                    result.expanded[data.name] = here.describe()["document_expansion"]
+                run, key = bench.run(here)
                 result.scores.append(score(data.name, queries, data.qrels, run))
                 if key:
                     result.runs[data.name] = key
@@ -192,7 +206,8 @@ class _Bench:
         if key not in self._phrases:
             dataset = self._data.part(part)
             store = None
-            if self._store is not None and not isinstance(system, PredictedQueries):
+            given = isinstance(system, PredictedQueries) or (isinstance(system, BestPhrases) and system.is_given)
+            if self._store is not None and not given:
                 store = PredictionStore(self._store, system.name, system.describe(), dataset)
             found = predict(system, dataset, store, self._progress, fresh=self._fresh)
             self._phrases[key] = [_text(prediction) for prediction in found]

@@ -1,0 +1,173 @@
+"""The options of `--engine ray`, and what the commands that have it do with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
+from erukg.cli._options import Format, InputForm, TaggerName
+from erukg.errors import require
+from erukg.readers import BadDocument, Limits
+from erukg.settings import Settings
+
+if TYPE_CHECKING:
+    from erukg.integrations.ray.running import Pool, Summary
+
+__all__ = [
+    "Cluster",
+    "Engine",
+    "EngineOption",
+    "Gpus",
+    "Job",
+    "PartitionDocuments",
+    "Workers",
+    "report_bad",
+    "run_on_ray",
+]
+
+_PANEL = "Cluster"
+
+
+class Engine(StrEnum):
+    local = "local"
+    ray = "ray"
+
+
+EngineOption: TypeAlias = Annotated[
+    Engine,
+    typer.Option(
+        "--engine",
+        help="This process, or Ray: on the cluster of RAY_ADDRESS, else on this machine.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Workers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Ray: how many workers, each with --threads cores.",
+        show_default="all there is room for",
+        rich_help_panel=_PANEL,
+    ),
+]
+Gpus: TypeAlias = Annotated[
+    float,
+    typer.Option("--gpus", min=0, max=1, help="Ray: GPUs of a worker; 0.5 lets two share one.", rich_help_panel=_PANEL),
+]
+PartitionDocuments: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--partition",
+        min=1,
+        max=10_000_000,
+        help="Ray: documents that are worked on, written and marked as done together.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The options of the cluster, as they were given."""
+
+    workers: int | None
+    gpus: float
+    partition: int
+    threads: int | None
+    device: str
+
+    def __post_init__(self) -> None:
+        require("ray", "ray", "--engine ray")
+        if self.device not in ("cpu", "auto", "cuda"):
+            raise typer.BadParameter("Ray chooses the GPU; say cuda, or --gpus.", param_hint="--device")
+
+    @property
+    def pool(self) -> Pool:
+        from erukg.integrations.ray.running import Pool
+
+        return Pool(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
+
+    @property
+    def worker_device(self) -> str | None:
+        return "cuda" if self.pool.gpus else None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What `generate`, `extract` and `expand` want done."""
+
+    command: str
+    paths: list[str] | None
+    output: str | None
+    model: str | None
+    collection: str | bool | None
+    tagger: TaggerName
+    top_k: int
+    settings: Settings
+    max_mb: float
+    explain: bool = False
+    append: bool = False
+    format: Format | None = None
+    input_format: InputForm | None = None
+
+
+def run_on_ray(job: Job, cluster: Cluster) -> None:
+    """Run the job and leave with the right exit code."""
+    if job.output is None or job.output == "-":
+        raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
+    if job.format not in (None, Format.json, Format.parquet):
+        raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
+    if job.explain and job.format is Format.parquet:
+        raise typer.BadParameter("Explanations are written as json only.", param_hint="--explain")
+    from erukg.integrations.ray.localising import on_any_node
+    from erukg.integrations.ray.running import run_job
+    from erukg.integrations.ray.storage import Store
+    from erukg.integrations.ray.tasks import KeyphraseTask
+
+    task = KeyphraseTask(
+        job.command,
+        model=on_any_node(job.model),
+        collection=on_any_node(job.collection) if isinstance(job.collection, str) else job.collection,
+        tagger=job.tagger.value,
+        device=cluster.worker_device,
+        threads=cluster.pool.cpus,
+        top_k=job.top_k,
+        explain=job.explain,
+        append=job.append,
+        form="parquet" if job.format is Format.parquet else "jsonl",
+        choices=job.settings,
+        limits=Limits(document_bytes=int(job.max_mb * 1e6)),
+    )
+    summary = run_job(
+        task,
+        job.paths or [],
+        Store(job.output),
+        cluster.pool,
+        form=job.input_format.value if job.input_format is not None else None,
+        partition_documents=cluster.partition,
+        on_bad=report_bad,
+    )
+    _finish(summary, job.output)
+
+
+def report_bad(bad: BadDocument) -> None:
+    say(f"{bad.place}: {bad.message}")
+
+
+def _finish(summary: Summary, output: str) -> None:
+    if summary.resumed:
+        say(f"{summary.resumed} of {summary.partitions} partitions were done by an earlier run.")
+    say(f"{summary.documents} documents in {summary.partitions} partitions are in {output}.")
+    if summary.failed:
+        say(f"{summary.failed} of {summary.partitions} partitions failed; the same command tries them again.")
+    if summary.bad:
+        say(f"{summary.bad} of {summary.bad + summary.documents} documents skipped.")
+    if not summary.documents:
+        raise typer.Exit(NOTHING_DONE)
+    if summary.bad or summary.failed:
+        raise typer.Exit(SOME_SKIPPED)

@@ -1,0 +1,64 @@
+"""A collection made in parts, perhaps on many machines, and put together as if one build had made it.
+
+A part is some segments with consecutive documents of the input. Putting parts together in the order of the input,
+dropping documents whose id came before, merging and deriving the glossary is what a build on one machine does too, so
+that the collection is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from erukg.collection.build import BUILD, OnBad, Options, encode_rows, feed, finish, fresh_writer
+from erukg.collection.encoded import Analyser
+from erukg.collection.manifest import Journal, SegmentEntry
+from erukg.collection.writer import PART_DOCUMENTS, Writer
+from erukg.readers import BadDocument, InputDocument
+
+__all__ = ["assemble", "check_target", "write_part"]
+
+
+def write_part(
+    folder: Path,
+    rows: Iterable[InputDocument | BadDocument],
+    analyser: Analyser,
+    *,
+    most_terms: int = 128,
+    batch: int = 32,
+    on_bad: OnBad | None = None,
+) -> tuple[SegmentEntry, ...]:
+    """Encode the rows into segments in `folder`, which must be empty; unusable rows are given to `on_bad`."""
+    options = Options(most_terms, PART_DOCUMENTS, False, BUILD, on_bad, None)
+    with Writer.create(folder, fingerprint=analyser.fingerprint, vocab_size=analyser.vocab_size) as writer:
+        feed(writer, encode_rows(rows, analyser, batch), options, None)
+        writer.commit(None, glossary=False)
+        return writer.manifest.segments
+
+
+def check_target(out: Path, fingerprint: str, vocab_size: int, key: str, restart: bool) -> None:
+    """Say before the work begins that a collection cannot be made in `out`."""
+    if out.exists():
+        fresh_writer(out, fingerprint, vocab_size, key, restart).__exit__(None, None, None)
+
+
+def assemble(
+    out: Path,
+    parts: Sequence[tuple[SegmentEntry, Callable[[Path], None]]],
+    *,
+    fingerprint: str,
+    vocab_size: int,
+    key: str,
+    restart: bool = False,
+) -> list[tuple[int, str]]:
+    """Make a collection in `out` of all parts' segments, each fetched to a path by its function.
+
+    Returns the documents left out because their id came before: the number of the segment, and the id. Interrupted, it
+    starts anew: putting together takes a small part of the time that encoding does.
+    """
+    with fresh_writer(out, fingerprint, vocab_size, key, restart) as writer:
+        if len(writer):
+            writer.reset(fingerprint=fingerprint, vocab_size=vocab_size)
+        twice = writer.adopt(parts, Journal(BUILD, key, sum(entry.documents for entry, _ in parts), 0)) if parts else []
+        finish(writer)
+    return twice

@@ -1,0 +1,132 @@
+"""What the paper reports (ERU-KG, ACL 2025), in percent: the figures to read ours beside.
+
+Its copies of the test sets differ from those of a run in places: it has all of KP20k's test set, and its own copies of
+NUS and Krapivin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+__all__ = [
+    "ABSENT",
+    "ALPHA_BETA",
+    "ALPHA_BETA_SET",
+    "COUNTERPARTS",
+    "NEIGHBOURS",
+    "PRESENT",
+    "RETRIEVAL",
+    "SHOWN",
+    "average_of",
+    "known_set",
+    "retrieval_set",
+]
+
+Pair: TypeAlias = tuple[float, float]
+
+_SETS = ("semeval", "inspec", "nus", "krapivin", "kp20k")
+_NAMES = {"semeval2010": "semeval", "kp20k_1000": "kp20k", **{name: name for name in _SETS}}
+
+
+def _rows(table: Mapping[str, str]) -> dict[str, dict[str, Pair]]:
+    """Rows of the five sets and their average, `5/10` a cell; `-` where the paper has no figure."""
+    out: dict[str, dict[str, Pair]] = {}
+    for system, line in table.items():
+        cells = zip((*_SETS, "average"), line.split(), strict=True)
+        out[system] = {name: _pair(cell) for name, cell in cells if cell != "-"}
+    return out
+
+
+def _pair(cell: str) -> Pair:
+    at_5, at_10 = cell.split("/")
+    return float(at_5), float(at_10)
+
+
+PRESENT = _rows(
+    {
+        "TextRank": "16/20.3 29.3/36.2 11.6/16.6 10.1/13.6 9.1/11.6 15.2/19.7",
+        "MultipartiteRank": "22.3/22.5 26.3/30.3 23.7/22.2 17.9/15.9 18.4/15.9 21.7/21.4",
+        "EmbedRank (Sent2Vec)": "23.5/25.2 27.9/33.4 23.8/22.3 18.6/17.7 19.5/16.8 22.7/23.1",
+        "EmbedRank (SBERT)": "25.4/27.1 35.1/39.8 22.5/24.1 20.7/19.3 18.3/17.1 24.4/25.5",
+        "PromptRank": "16.1/19.9 33.4/37.5 18.5/19.8 15.9/15.5 16.3/15.6 20/21.7",
+        "AutoKeyGen": "22.1/24.4 23.1/23.7 26.1/27.1 20.6/18.6 20.4/19 22.5/22.6",
+        "UOKG": "21.5/22.1 23.9/22.9 27.8/26.2 21.5/17.9 21/17.6 23.1/21.3",
+        "TPG": "24.7/22.2 34/33.3 25/21.3 20.3/16.3 18.7/14.2 24.5/21.5",
+        "ERU-KG-small": "27.4/30.1 28.4/35.7 28.1/26.9 20.7/19.6 21.6/19.2 25.2/26.3",
+        "ERU-KG-base": "27.6/30.6 29/36 27.8/27 21.3/19.5 22/19.4 25.5/26.5",
+        "CopyRNN (supervised)": "29.6/29.7 22.6/23.7 37.2/34.3 30.1/24.5 30.6/25.7 30/27.6",
+    }
+)
+"""F@5 and F@10 of present phrases, protocol `paper`, by system and set."""
+
+ABSENT = _rows(
+    {
+        "AutoKeyGen": "- - - - - 1.9/2.8",
+        "UOKG": "- - - - - 2.6/4.0",
+        "TPG": "- - - - - 1.2/1.7",
+        "ERU-KG-small": "- - - - - 4.4/5.9",
+        "ERU-KG-base": "2.3/3 5.3/6.5 3.4/5.5 4.9/6.2 6/8.1 4.4/5.8",
+        "CopyRNN (supervised)": "- - - - - 5.3/7.1",
+    }
+)
+"""R@5 and R@10 of absent phrases."""
+
+SHOWN = ("ERU-KG-base", "CopyRNN (supervised)")
+"""The paper's systems that plots show: its own best, and the supervised one."""
+
+COUNTERPARTS = {
+    "textrank": "TextRank",
+    "multipartiterank": "MultipartiteRank",
+    "embedrank": "EmbedRank (SBERT)",
+    "promptrank": "PromptRank",
+}
+"""Baselines of this package and what the paper calls them."""
+
+ALPHA_BETA_SET = "kp20k"
+ALPHA_BETA: Mapping[float, Mapping[str, Pair]] = {
+    0.0: {"present": (13.9, 12.1), "absent": (5.1, 7.1)},
+    0.2: {"present": (17.7, 18.2), "absent": (5.6, 7.6)},
+    0.4: {"present": (20.8, 19.9), "absent": (5.8, 7.9)},
+    0.6: {"present": (22.0, 19.9), "absent": (5.9, 8.1)},
+    0.8: {"present": (22.0, 19.4), "absent": (6.0, 8.1)},
+    1.0: {"present": (21.5, 18.8), "absent": (0.0, 0.0)},
+}
+"""By α = β on KP20k, ERU-KG-base: present F@5 and F@10, absent R@5 and R@10."""
+
+NEIGHBOURS: Mapping[int, Mapping[str, float]] = {
+    10: {"present": 26.4, "absent": 4.5},
+    50: {"present": 26.5, "absent": 5.5},
+    100: {"present": 26.5, "absent": 5.8},
+}
+"""By N, average of the five sets, ERU-KG-base: present F@10 and absent R@10."""
+
+RETRIEVAL: Mapping[str, Mapping[str, float]] = {
+    "BM25": {"nfcorpus": 37.0, "acm-cr": 71.5, "six sets": 62.1},
+    "RM3": {"nfcorpus": 56.5, "acm-cr": 74.4, "six sets": 65.3},
+    "query, ERU-KG-small": {"nfcorpus": 56.3, "acm-cr": 72.1, "six sets": 67.3},
+    "query, ERU-KG-base": {"nfcorpus": 54.8, "acm-cr": 72.6, "six sets": 67.0},
+    "query, CopyRNN (supervised)": {"nfcorpus": 48.0, "acm-cr": 73.8, "six sets": 63.6},
+    "document, ERU-KG-small": {"nfcorpus": 39.0, "acm-cr": 73.0, "six sets": 62.9},
+    "document, ERU-KG-base": {"nfcorpus": 38.7, "acm-cr": 72.7, "six sets": 62.9},
+    "document, CopyRNN (supervised)": {"nfcorpus": 37.2, "acm-cr": 71.6, "six sets": 62.3},
+    "both, ERU-KG-small": {"nfcorpus": 56.2, "acm-cr": 72.8, "six sets": 68.5},
+    "both, ERU-KG-base": {"nfcorpus": 55.6, "acm-cr": 73.5, "six sets": 68.4},
+    "both, CopyRNN (supervised)": {"nfcorpus": 48.1, "acm-cr": 73.8, "six sets": 63.1},
+}
+"""R@1000 on the two of its six retrieval sets that come in the same form here, and its average of the six."""
+
+
+def known_set(name: str) -> str | None:
+    """What the paper's tables call a test set, None for one that is not in them."""
+    return _NAMES.get(name.lower())
+
+
+def retrieval_set(name: str) -> str | None:
+    """Likewise for retrieval sets."""
+    return name.lower() if name.lower() in RETRIEVAL["BM25"] else None
+
+
+def average_of(names: Sequence[str]) -> bool:
+    """Whether the average of these sets is the one that the paper gives."""
+    return sorted(filter(None, map(known_set, names))) == sorted(_SETS) and len(names) == len(_SETS)

@@ -1,0 +1,1 @@
+"""erukg inside systems that people already operate."""

@@ -1,0 +1,129 @@
+"""What a job is: its settings and partitions, kept in the output folder so that the same command goes on with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from erukg.errors import InputError
+from erukg.integrations.ray.inputs import InputFile
+from erukg.integrations.ray.partitions import Partition
+from erukg.integrations.ray.storage import Store
+
+__all__ = ["Outcome", "Plan", "mark_name", "read_marks"]
+
+_PLAN = "_erukg/plan"
+_MARKS = "_erukg/done"
+_FORMAT, _VERSION = "erukg-job", 1
+_READERS = 16
+DONE, FAILED, BROKEN = "done", "failed", "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a partition.
+
+    status    "done"; "failed": it can be tried again; "broken": the worker could not start, nor would others
+    documents how many results it has; `bad` how many documents could not be used
+    problems  place and reason of those (of the first ones, when it travels), or why it failed
+    files     what it wrote, as the task describes it
+    """
+
+    number: int
+    status: str
+    documents: int = 0
+    bad: int = 0
+    problems: tuple[tuple[str, str], ...] = ()
+    files: tuple[dict[str, Any], ...] = ()
+
+    def to_json(self, problems: int | None = None) -> str:
+        return json.dumps({**asdict(self), "problems": self.problems[:problems]})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Outcome:
+        data = json.loads(text)
+        return cls(
+            int(data["number"]),
+            str(data["status"]),
+            int(data["documents"]),
+            int(data["bad"]),
+            tuple((str(place), str(message)) for place, message in data["problems"]),
+            tuple(data["files"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The settings that decide what comes out, the files that go in, and their partitions."""
+
+    settings: Mapping[str, Any]
+    files: tuple[InputFile, ...]
+    partitions: tuple[Partition, ...]
+
+    def save(self, store: Store) -> None:
+        data = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "settings": self.settings,
+            "files": [asdict(file) for file in self.files],
+            "partitions": [partition.to_dict() for partition in self.partitions],
+        }
+        store.write(_PLAN, json.dumps(data).encode())
+
+    @classmethod
+    def load(cls, store: Store) -> Plan | None:
+        """The plan of the job in this folder; None in a folder without one, which must then be empty."""
+        data = store.read(_PLAN)
+        if data is None:
+            if strange := [name for name in store.names("") if not name.startswith(".")]:
+                raise InputError(
+                    f"The output folder {store.root} holds files of something else, such as {strange[0]}; "
+                    "name an empty or new one."
+                )
+            return None
+        try:
+            plan = json.loads(data)
+            if (plan["format"], plan["version"]) != (_FORMAT, _VERSION):
+                raise ValueError("it is of another version")
+            files = tuple(InputFile(**file) for file in plan["files"])
+            return cls(plan["settings"], files, tuple(Partition(**partition) for partition in plan["partitions"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{store.describe(_PLAN)} cannot be understood ({error}); remove the folder, or name another one."
+            ) from error
+
+    def check(self, settings: Mapping[str, Any], files: Sequence[InputFile], store: Store) -> None:
+        """Refuse to go on with other settings or other input than the folder's output was made from."""
+        other = "name another output folder, or give what it was begun with"
+        asked = json.loads(json.dumps(settings))
+        for name in sorted({*self.settings, *asked}):
+            before, now = self.settings.get(name), asked.get(name)
+            if before != now:
+                raise InputError(
+                    f"{store.root} was begun with other settings ({name}: {before!r}, now {now!r}); {other}."
+                )
+        if list(files) == list(self.files):
+            return
+        missing = [file for file in self.files if file not in files]
+        added = [file for file in files if file not in self.files]
+        what = "it comes in another order"
+        if added:
+            what = f"{added[0].name} is new or changed"
+        elif missing:
+            what = f"{missing[0].name} is missing now"
+        raise InputError(f"{store.root} was begun with other input: {what}; {other}.")
+
+
+def mark_name(number: int) -> str:
+    return f"{_MARKS}/{number:06d}"
+
+
+def read_marks(store: Store) -> dict[int, Outcome]:
+    """The outcomes of all finished partitions, by number."""
+    with ThreadPoolExecutor(_READERS, "erukg-marks") as pool:
+        found = pool.map(store.read, [f"{_MARKS}/{name}" for name in store.names(_MARKS)])
+        outcomes = [Outcome.from_json(data) for data in found if data]
+    return {outcome.number: outcome for outcome in outcomes}
