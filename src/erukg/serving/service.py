@@ -27,6 +27,7 @@ from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics, resident_bytes
 from erukg.serving.pdfs import Files, sent_file
 from erukg.serving.problems import ClientGoneError, Problem, json_response
+from erukg.serving.readings import RecentReadings
 from erukg.serving.schemas import RequestSchemas
 from erukg.settings import Settings
 
@@ -68,6 +69,7 @@ class Service:
         broken: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.generator = generator
+        self.recent = RecentReadings(generator)
         self.limits = limits or ServiceLimits()
         self.keys = keys or Keys()
         self.metrics = metrics or Metrics(PATHS)
@@ -117,7 +119,7 @@ class Service:
 
     async def keyphrases(self, request: Request) -> Response:
         def jobs(body: dict[str, Any]) -> list[Job]:
-            return work.keyphrase_jobs(body, self.generator, self.schemas.document)
+            return work.keyphrase_jobs(body, self.generator, self.recent, self.schemas.document)
 
         return await self._documents(request, self.schemas.keyphrases, jobs)
 

@@ -16,6 +16,7 @@ from erukg.results import Keyphrase
 from erukg.serving.checking import check, shown
 from erukg.serving.jobs import Job
 from erukg.serving.problems import Problem
+from erukg.serving.readings import RecentReadings
 from erukg.serving.schemas import Schema
 from erukg.settings import Settings
 
@@ -33,17 +34,22 @@ def request_settings(request: Mapping[str, Any], base: Settings) -> Settings:
     return base.replace(**changes) if changes else base
 
 
-def keyphrase_jobs(request: Mapping[str, Any], generator: KeyphraseGenerator, document: Schema) -> list[Job]:
-    """A job a document for `/v1/keyphrases`."""
+def keyphrase_jobs(
+    request: Mapping[str, Any], generator: KeyphraseGenerator, recent: RecentReadings, document: Schema
+) -> list[Job]:
+    """A job a document for `/v1/keyphrases`; a text that comes alone is remembered for a while."""
     settings = request_settings(request, generator.settings)
     if request["mode"] == "extract":
         settings = settings.extraction()
 
+    many = "documents" in request
+    # Someone who looks at one text turns its controls next; of a stream of documents none comes again.
+    generate = generator.generate if many else recent.generate
+
     def work(given: Any) -> bytes:
-        checked = check(given, document, "document") if "documents" in request else given
+        checked = check(given, document, "document") if many else given
         id, top_k = checked.get("id"), request["top_k"]
-        found = generator.generate(checked["text"], top_k, settings, explain=request["explain"], id=id)
-        return dump(found.to_dict())
+        return dump(generate(checked["text"], top_k, settings, explain=request["explain"], id=id).to_dict())
 
     return [partial(work, given) for given in request.get("documents") or [{"text": request["text"]}]]
 
