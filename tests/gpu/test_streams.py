@@ -23,7 +23,7 @@ from erukg.collection.build import build  # noqa: E402
 from erukg.encoder import Encoder  # noqa: E402
 from erukg.encoder.torch_encoder import TorchEncoder  # noqa: E402
 from erukg.errors import CollectionError, ErukgError, InputError  # noqa: E402
-from erukg.gpu import stream_keyphrases  # noqa: E402
+from erukg.gpu import standing_keyphrases, stream_keyphrases  # noqa: E402
 from erukg.gpu.compact import compact, restore  # noqa: E402
 from erukg.readers import read_documents  # noqa: E402
 from erukg.settings import Settings  # noqa: E402
@@ -206,3 +206,23 @@ def test_results_survive_the_way(plain: KeyphraseGenerator, texts: list[tuple[st
     for id, text in texts:
         result = plain.generate(text, explain=True, id=id)
         assert restore(compact(result)) == result
+
+
+def test_standing_processes_serve_one_stream_after_the_other(
+    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]
+) -> None:
+    before = processes()
+    expected = list(stream_keyphrases(generator, texts, 5, Settings(), workers=1))
+    standing = standing_keyphrases(generator, 5, Settings(), workers=1)
+    assert list(standing.stream(texts)) == expected
+    crew = processes() - before
+    assert list(standing.stream(texts[:20])) == expected[:20]
+    assert processes() - before == crew
+    # A stream that ends before its time takes its processes along; the next has new ones.
+    with pytest.raises(InputError):
+        list(standing.stream([*texts[:3], (None, 5)]))  # type: ignore[list-item]
+    assert processes() == before
+    assert list(standing.stream(texts[:3])) == expected[:3]
+    assert not (processes() - before) & crew
+    standing.close()
+    assert processes() == before

@@ -33,7 +33,9 @@ def worker_pids(cluster: Any) -> list[int]:
     out = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and b"ray::MapWorker" in (entry / "cmdline").read_bytes():
+            if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(
+                (b"ray::Worker", b"ray::MapWorker")
+            ):
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 out += [int(entry.name)] if parent in raylets else []
         except (OSError, IndexError):

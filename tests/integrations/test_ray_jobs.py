@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +26,8 @@ from erukg.collection.build import build
 from erukg.encoder import Encoder
 from erukg.errors import InputError
 from erukg.integrations.ray import keyphrases
-from erukg.integrations.ray.running import Pool, run_job
+from erukg.integrations.ray.crew import Pool
+from erukg.integrations.ray.running import run_job
 from erukg.integrations.ray.storage import Store
 from erukg.readers import BadDocument, InputDocument, read_documents
 
@@ -169,6 +174,55 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tiny_model: Path, tmp_pat
     expected = [generator.extract(str(row["text"]), id=str(row["id"])).to_json() for row in rows]
     assert parts(out).splitlines() == expected
     assert not list(out.rglob("tmp/*"))
+
+
+def test_a_killed_driver_goes_on_where_it_was(cluster: Any, tiny_model: Path, corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = [
+        "extract",
+        str(corpus),
+        "--model",
+        str(tiny_model),
+        "--engine",
+        "ray",
+        "--partition",
+        "10",
+        "-o",
+        str(out),
+    ]
+    line = [sys.executable, "-m", "erukg.cli", *arguments]
+    environment = {**os.environ, "RAY_ADDRESS": cluster.address}
+    process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: len(marks(out)) >= 4 or process.poll() is not None, "some partitions")
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    early = marks(out)
+    stamps = {name: (out / f"part-{name}.jsonl").stat().st_mtime_ns for name in early}
+    assert 4 <= len(early) < 40
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    done_before = int(said(result)[0].split()[0])
+    assert len(early) <= done_before < 40
+    assert {name: (out / f"part-{name}.jsonl").stat().st_mtime_ns for name in early} == stamps
+    generator = KeyphraseGenerator.from_pretrained(tiny_model, False)
+    documents = [item for item in read_documents([corpus]) if isinstance(item, InputDocument)]
+    assert parts(out).splitlines() == [generator.extract(d.text, id=d.id).to_json() for d in documents]
+    assert len(marks(out)) == 40
+
+
+def test_a_document_that_ends_its_worker_is_found_out(cluster: Any, tiny_model: Path, tmp_path: Path) -> None:
+    rows = [{"id": i, "text": "please end the worker" if i == 7 else f"neural network {i}"} for i in range(40)]
+    source = write_rows(tmp_path / "a.jsonl", rows)
+    bad: list[BadDocument] = []
+    task = TroubledTask("extract", str(tiny_model), False)
+    store = Store(str(tmp_path / "out"))
+    summary = run_job(task, [str(source)], store, Pool(), partition_documents=20, on_bad=bad.append)
+    assert (summary.documents, summary.bad, summary.failed) == (39, 1, 0)
+    assert [item.place for item in bad] == [f"{source}:8"]
+    assert "Worker processes ended while working on it, twice" in bad[0].message
+    assert parts(tmp_path / "out").count("\n") == 39
 
 
 def test_collections_are_those_of_a_local_build(

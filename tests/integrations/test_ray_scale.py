@@ -1,15 +1,9 @@
-"""The long tier: 20,000 documents, a driver killed, a node removed, a document that ends its worker, memory and
-throughput. Figures are printed: `pytest -m slow -s tests/integrations`.
-"""
+"""The long tier: 20,000 documents, a node removed, memory, throughput; `pytest -m slow -s` prints the figures."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,20 +14,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from ray_tools import STORE_BYTES, TroubledTask, add_node, marks, parts, said, wait_for, worker_pids, write_rows
-from typer.testing import CliRunner
+from ray_tools import STORE_BYTES, TroubledTask, add_node, marks, parts, wait_for, worker_pids, write_rows
 
 from erukg import KeyphraseGenerator
-from erukg.cli import app
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.encoder import Encoder
 from erukg.integrations.ray import keyphrases
 from erukg.integrations.ray.building import CollectionTask, build_collection
-from erukg.integrations.ray.running import Pool, run_job
+from erukg.integrations.ray.crew import Pool
+from erukg.integrations.ray.running import run_job
 from erukg.integrations.ray.storage import Store
 from erukg.integrations.ray.tasks import KeyphraseTask
-from erukg.readers import BadDocument, InputDocument, read_documents
+from erukg.readers import InputDocument, read_documents
 from tiny import write_corpus
 
 pytestmark = pytest.mark.slow
@@ -92,55 +85,6 @@ def test_20000_documents_and_a_collection_of_them(
     assert report == build(tmp_path / "local", [source], ModelAnalyser(tiny_encoder))
     files = [sorted(path.read_bytes() for path in (tmp_path / name).glob("*.bin")) for name in ("local", "ray")]
     assert files[0] == files[1]
-
-
-def test_a_killed_driver_goes_on_where_it_was(cluster: Any, tiny_model: Path, corpus: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    arguments = [
-        "extract",
-        str(corpus),
-        "--model",
-        str(tiny_model),
-        "--engine",
-        "ray",
-        "--partition",
-        "10",
-        "-o",
-        str(out),
-    ]
-    line = [sys.executable, "-m", "erukg.cli", *arguments]
-    environment = {**os.environ, "RAY_ADDRESS": cluster.address}
-    process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(lambda: len(marks(out)) >= 4 or process.poll() is not None, "some partitions")
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    early = marks(out)
-    stamps = {name: (out / f"part-{name}.jsonl").stat().st_mtime_ns for name in early}
-    assert 4 <= len(early) < 40
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    done_before = int(said(result)[0].split()[0])
-    assert len(early) <= done_before < 40
-    assert {name: (out / f"part-{name}.jsonl").stat().st_mtime_ns for name in early} == stamps
-    generator = KeyphraseGenerator.from_pretrained(tiny_model, False)
-    documents = [item for item in read_documents([corpus]) if isinstance(item, InputDocument)]
-    assert parts(out).splitlines() == [generator.extract(d.text, id=d.id).to_json() for d in documents]
-    assert len(marks(out)) == 40
-
-
-def test_a_document_that_ends_its_worker_is_found_out(cluster: Any, tiny_model: Path, tmp_path: Path) -> None:
-    rows = [{"id": i, "text": "please end the worker" if i == 7 else f"neural network {i}"} for i in range(40)]
-    source = write_rows(tmp_path / "a.jsonl", rows)
-    bad: list[BadDocument] = []
-    task = TroubledTask("extract", str(tiny_model), False)
-    store = Store(str(tmp_path / "out"))
-    summary = run_job(task, [str(source)], store, Pool(), partition_documents=20, on_bad=bad.append)
-    assert (summary.documents, summary.bad, summary.failed) == (39, 1, 0)
-    assert [item.place for item in bad] == [f"{source}:8"]
-    assert "Worker processes ended while working on it, twice" in bad[0].message
-    assert parts(tmp_path / "out").count("\n") == 39
 
 
 def test_a_removed_node_changes_nothing(cluster: Any, tiny_model: Path, tmp_path: Path) -> None:

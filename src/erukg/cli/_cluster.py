@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
+from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, printable, say
 from erukg.cli._options import Format, InputForm, TaggerName
 from erukg.errors import require
 from erukg.readers import BadDocument, Limits
 from erukg.settings import Settings
 
 if TYPE_CHECKING:
-    from erukg.integrations.ray.running import Pool, Summary
+    from erukg.integrations.ray.crew import Pool
+    from erukg.integrations.ray.running import Summary
 
 __all__ = [
     "Cluster",
@@ -25,7 +29,7 @@ __all__ = [
     "Job",
     "PartitionDocuments",
     "Workers",
-    "report_bad",
+    "partitions_bar",
     "run_on_ray",
 ]
 
@@ -88,7 +92,7 @@ class Cluster:
 
     @property
     def pool(self) -> Pool:
-        from erukg.integrations.ray.running import Pool
+        from erukg.integrations.ray.crew import Pool
 
         return Pool(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
 
@@ -143,20 +147,37 @@ def run_on_ray(job: Job, cluster: Cluster) -> None:
         choices=job.settings,
         limits=Limits(document_bytes=int(job.max_mb * 1e6)),
     )
-    summary = run_job(
-        task,
-        job.paths or [],
-        Store(job.output),
-        cluster.pool,
-        form=job.input_format.value if job.input_format is not None else None,
-        partition_documents=cluster.partition,
-        on_bad=report_bad,
-    )
+    with partitions_bar() as (on_bad, on_progress):
+        summary = run_job(
+            task,
+            job.paths or [],
+            Store(job.output),
+            cluster.pool,
+            form=job.input_format.value if job.input_format is not None else None,
+            partition_documents=cluster.partition,
+            on_bad=on_bad,
+            on_progress=on_progress,
+        )
     _finish(summary, job.output)
 
 
-def report_bad(bad: BadDocument) -> None:
-    say(f"{bad.place}: {bad.message}")
+@contextmanager
+def partitions_bar() -> Iterator[tuple[Callable[[BadDocument], None], Callable[[int, int], None] | None]]:
+    """A way to report bad documents, and on a terminal a bar that counts partitions."""
+    if not sys.stderr.isatty():
+        yield (lambda bad: say(f"{bad.place}: {bad.message}")), None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), "partitions", TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None)
+
+        def report(bad: BadDocument) -> None:
+            bar.console.print(printable(f"{bad.place}: {bad.message}"), markup=False, highlight=False)
+
+        yield report, lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _finish(summary: Summary, output: str) -> None:

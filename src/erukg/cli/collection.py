@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from erukg.cli._cluster import Cluster, Engine, EngineOption, Gpus, PartitionDocuments, Workers, report_bad
+from erukg.cli._cluster import Cluster, Engine, EngineOption, Gpus, PartitionDocuments, Workers, partitions_bar
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printable, say
 
 if TYPE_CHECKING:
@@ -246,16 +246,18 @@ def _build_on_ray(
     from erukg.integrations.ray.localising import on_any_node
 
     task = CollectionTask(on_any_node(model), cluster.worker_device, cluster.pool.cpus, terms, _limits(max_mb))
-    return build_collection(
-        out,
-        sources,
-        task,
-        cluster.pool,
-        work=work,
-        restart=restart,
-        partition_documents=cluster.partition,
-        on_bad=report_bad,
-    )
+    with partitions_bar() as (on_bad, on_progress):
+        return build_collection(
+            out,
+            sources,
+            task,
+            cluster.pool,
+            work=work,
+            restart=restart,
+            partition_documents=cluster.partition,
+            on_bad=on_bad,
+            on_progress=on_progress,
+        )
 
 
 def _limits(max_mb: float) -> Limits:

@@ -43,9 +43,7 @@ def read_parquet_file(path: Path) -> Items:
         yield BadDocument(str(path), _broken(error))
 
 
-def read_parquet(
-    file: Any, name: str, first: int = 0, stop: int | None = None, *, every_column: bool = False
-) -> Items:
+def read_parquet(file: Any, name: str, first: int = 0, stop: int | None = None, *, every_column: bool = False) -> Items:
     """The documents of rows `first` to `stop` (none before it is reached), with only the columns that count.
 
     Row groups outside that range are not touched; with `every_column` the documents' fields are the whole rows.

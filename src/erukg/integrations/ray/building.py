@@ -23,10 +23,11 @@ from erukg.collection.manifest import SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS
 from erukg.encoder import BatchEncoder, Encoder, ModelFolder, find_model, load_encoder
 from erukg.errors import CollectionError, ErukgError, InputError
+from erukg.integrations.ray.crew import Pool
 from erukg.integrations.ray.localising import on_this_node
 from erukg.integrations.ray.partitions import Partition, read_partition
 from erukg.integrations.ray.plan import Plan
-from erukg.integrations.ray.running import Pool, Summary, run_job
+from erukg.integrations.ray.running import Summary, run_job
 from erukg.integrations.ray.storage import Store, is_uri
 from erukg.integrations.ray.tasks import Refuse, Work
 from erukg.readers import BadDocument, InputDocument, Limits
@@ -139,6 +140,7 @@ def build_collection(
     restart: bool = False,
     partition_documents: int = PART_DOCUMENTS,
     on_bad: OnBad | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Make a collection in the local folder `out`: the same that `erukg.collection.build.build` makes of the sources.
 
@@ -154,7 +156,16 @@ def build_collection(
     store = Store(work or f"{folder}.work")
     if restart:
         store.remove_folder()
-    summary = run_job(task, sources, store, pool, partition_documents=partition_documents, on_bad=on_bad, strict=True)
+    summary = run_job(
+        task,
+        sources,
+        store,
+        pool,
+        partition_documents=partition_documents,
+        on_bad=on_bad,
+        on_progress=on_progress,
+        strict=True,
+    )
     if summary.failed:
         raise ErukgError(
             f"{summary.failed} of {summary.partitions} partitions could not be finished, so there is no collection "

@@ -54,7 +54,8 @@ def keyphrases(
         raise InputError("The text is one column or more, none of which is the id.")
     low, high = workers if isinstance(workers, tuple) else (workers, workers)
     if low is None:
-        from erukg.integrations.ray.running import Pool, connect
+        from erukg.integrations.ray.crew import Pool
+        from erukg.integrations.ray.running import connect
 
         low, high = 1, Pool(None, cpus, gpus).size(connect(), 1 << 20)
     folder = on_any_node(str(collection)) if isinstance(collection, str | Path) else collection

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from erukg.errors import ErukgError, InputError, ModelError
 from erukg.integrations.ray.partitions import Partition, read_partition
@@ -44,16 +43,18 @@ class Assignment:
 
 
 class Worker:
-    """What Ray Data's actor pool runs; the model is loaded with the first partition."""
+    """What runs as an actor; the model is loaded with the first partition."""
 
     def __init__(self, task: Task, store: Store) -> None:
         self._task, self._store = task, store
         self._work: Work | None = None
 
-    def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-        return {"outcome": [self._one(Assignment.from_json(str(text))) for text in batch["assignment"]]}
+    def ready(self) -> None:
+        """Answered when the actor has started."""
 
-    def _one(self, assignment: Assignment) -> str:
+    def work(self, text: str) -> str:
+        """The outcome of an assignment, both as JSON."""
+        assignment = Assignment.from_json(text)
         number = assignment.partition.number
         mark = self._store.read(mark_name(number))
         if mark is not None:
