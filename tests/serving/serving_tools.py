@@ -18,7 +18,7 @@ import httpx
 
 from erukg import KeyphraseGenerator
 from erukg.encoder import Encoder
-from erukg.results import Keyphrases
+from erukg.generator import Reading
 from erukg.serving.app import create_app
 from erukg.serving.logs import Log
 from erukg.serving.service import Service
@@ -58,11 +58,11 @@ class GatedGenerator(KeyphraseGenerator):
         self.gate = threading.Event()
         self.begun = 0
 
-    def generate(self, text: str, *args: Any, **options: Any) -> Keyphrases:
+    def read(self, text: str, *args: Any, **options: Any) -> Reading:
         if text.startswith("wait"):
             self.begun += 1
             self.gate.wait(20)
-        return super().generate(text, *args, **options)
+        return super().read(text, *args, **options)
 
 
 class Process:

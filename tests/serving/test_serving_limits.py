@@ -202,7 +202,7 @@ def test_one_failing_document_is_reported_without_its_text(
             raise ArithmeticError(f"cannot cope with {text}")
         return real(self, text, *args, **options)
 
-    monkeypatch.setattr(KeyphraseGenerator, "generate", fail)
+    monkeypatch.setattr(KeyphraseGenerator, "read", fail)
 
     async def scenario(client: httpx.AsyncClient, service: Service) -> list[httpx.Response]:
         documents = [{"text": "graph data"}, {"id": "s", "text": "secret plans"}]

@@ -27,10 +27,12 @@ _KINDS = {"present": "Phrases in the text", "absent": "Phrases not in the text"}
 
 def ablation_part(runs: Runs, plots: Plots) -> Iterator[str]:
     for number, ((paper, _), studies) in enumerate(_grouped(runs).items(), 1):
-        names = [s["name"] for s in studies[0][0].report["sets"]]
+        sets = studies[0][0].report["sets"]
+        names = [s["name"] for s in sets]
+        sizes = ", ".join(f"{s['name']} ({s['documents']:,} documents)" for s in sets)
         whose = "the paper's settings" if paper else "the settings as they are"
         yield f"## Ablations with {whose}\n"
-        yield f"On {', '.join(names)}. Cells: present F@5 / F@10 · absent R@5 / R@10 (%).\n"
+        yield f"On {sizes}. Cells: present F@5 / F@10 · absent R@5 / R@10 (%).\n"
         for run, study in studies:
             yield f"### {study['name']}: {study['title']}\n"
             yield from _curves(study, names, number, plots)
