@@ -195,7 +195,7 @@ def test_bytes_held_by_all_requests_have_a_limit(gated: GatedGenerator) -> None:
 def test_one_failing_document_is_reported_without_its_text(
     generator: KeyphraseGenerator, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    real = KeyphraseGenerator.generate
+    real = KeyphraseGenerator.read
 
     def fail(self: KeyphraseGenerator, text: str, *args: Any, **options: Any) -> Any:
         if text.startswith("secret"):
