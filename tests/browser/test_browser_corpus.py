@@ -51,7 +51,7 @@ def test_from_a_file_to_a_map_to_a_document(sheet: Open, field_notes: Path) -> N
     page.wait_for_selector("#reading mark")
     assert page.inner_text("#reading").startswith(title)
     page.click("#back")
-    assert page.locator("#map").is_visible()
+    page.wait_for_selector("#map", state="visible")
     with page.expect_download() as waiting:
         page.select_option("#corpus-export select", "json")
         page.click("#corpus-export >> text=Download")
