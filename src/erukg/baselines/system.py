@@ -24,7 +24,7 @@ from erukg.errors import InputError
 from erukg.evaluation.metrics import DEPTH
 from erukg.evaluation.ours import code_hash
 from erukg.evaluation.records import Record
-from erukg.evaluation.systems import NotAvailableError, Options, System, parse_setting
+from erukg.evaluation.systems import Options, System, Unavailable, parse_setting
 
 __all__ = ["BaselineSystem", "make"]
 
@@ -84,20 +84,6 @@ class BaselineSystem:
             yield [phrase for phrase, score in self.baseline.extract(record.text, DEPTH) if score > 0], []
 
 
-class _Unavailable:
-    """A baseline that cannot be run, because what it is made of was not given."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        self.name = name
-        self._reason = reason
-
-    def describe(self) -> Mapping[str, Any]:
-        raise NotAvailableError(self._reason)
-
-    def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
-        raise NotAvailableError(self._reason)
-
-
 def make(spec: str, options: Options) -> System:
     """The baseline called `spec`. Settings of other systems (`options.settings`) are not its own."""
     name = spec.partition(":")[0].strip()
@@ -121,7 +107,7 @@ def make(spec: str, options: Options) -> System:
     parts: dict[str, Any] = {"reader": Reader(tagger, model)} if recipe.tags else {}
     if recipe.part is not None:
         if path is None:
-            return _Unavailable(spec, recipe.wants.format(name))
+            return Unavailable(spec, recipe.wants.format(name))
         assert recipe.load is not None
         parts[recipe.part] = recipe.load(path)
     return BaselineSystem(spec, _changed(recipe.make(**parts), changes, spec))

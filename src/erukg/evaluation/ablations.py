@@ -17,7 +17,7 @@ from erukg.evaluation.datasets import Dataset
 from erukg.evaluation.keyphrases import Progress, SystemResult, evaluate
 from erukg.evaluation.ours import Ours, describe_model
 from erukg.evaluation.records import Record
-from erukg.evaluation.systems import NotAvailableError, Options, System
+from erukg.evaluation.systems import NotAvailableError, Options, System, Unavailable
 
 __all__ = ["STUDIES", "UNPRUNED", "Given", "Study", "StudyResult", "Variant", "make_studies", "named", "run_studies"]
 
@@ -134,20 +134,6 @@ class _Attempt:
 
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
         return self._system.predict(records)
-
-
-class _Missing:
-    """What stands in a study for a variant that lacks something."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        self.name = name
-        self._reason = reason
-
-    def describe(self) -> Mapping[str, Any]:
-        raise NotAvailableError(self._reason)
-
-    def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
-        raise NotAvailableError(self._reason)
 
 
 class _Maker:
@@ -267,7 +253,7 @@ class _Maker:
         return sorted(out, key=lambda variant: (variant.value is None, variant.value or 0))
 
     def _missing(self, label: str, reason: str) -> Variant:
-        return Variant(label, _Missing("erukg-generate", reason))
+        return Variant(label, Unavailable("erukg-generate", reason))
 
     def _system(
         self,

@@ -12,7 +12,16 @@ from typing import Any, Protocol
 from erukg.errors import ErukgError, InputError
 from erukg.evaluation.records import Record
 
-__all__ = ["SYSTEMS", "NotAvailableError", "Options", "System", "changed", "make_system", "parse_setting"]
+__all__ = [
+    "SYSTEMS",
+    "NotAvailableError",
+    "Options",
+    "System",
+    "Unavailable",
+    "changed",
+    "make_system",
+    "parse_setting",
+]
 
 
 class NotAvailableError(ErukgError):
@@ -34,6 +43,20 @@ class System(Protocol):
 
     def predict(self, records: Iterable[Record]) -> Iterable[tuple[Sequence[str], Sequence[str]]]:
         """For each record its present and absent phrases, best first, up to 50 each, score > 0."""
+
+
+class Unavailable:
+    """A system that cannot be run, because what it is made of was not given: reports say so."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self._reason = reason
+
+    def describe(self) -> Mapping[str, Any]:
+        raise NotAvailableError(self._reason)
+
+    def predict(self, records: Iterable[Record]) -> Iterable[tuple[Sequence[str], Sequence[str]]]:
+        raise NotAvailableError(self._reason)
 
 
 @dataclass(frozen=True, slots=True)
