@@ -13,6 +13,7 @@ from erukg.document import Document
 from erukg.folding import fold
 from erukg.phrases import NOUN, noun_phrases
 from erukg.text.lines import uniform
+from erukg.text.words import ASCII_TOKEN, TOKEN
 
 FRAGMENTS = [
     *("deep", "Networks", "k", "means", "95", "e.g.", "U.S.", "don't", "Newton's", "users'", "état", "naïve"),
@@ -399,3 +400,10 @@ def test_latex_instructions_are_not_words() -> None:
     words = Document.parse(text).words
     assert {"pdfoutput", "documentclass", "mymacro", "article"}.isdisjoint(words)
     assert {"LaTeX", "deep", "nets", "alpha"} <= set(words)
+
+
+@given(st.lists(st.sampled_from([*"abs1_.,-'&@#+/ \n\t\x1c\x00\x0c():;$<!", "Ab", "and", "345", "    ", "..."])))
+def test_ascii_texts_split_as_all_others(parts: list[str]) -> None:
+    text = "".join(parts)
+    ascii_tokens, tokens = ([(m.lastindex, m.span()) for m in p.finditer(text)] for p in (ASCII_TOKEN, TOKEN))
+    assert ascii_tokens == tokens

@@ -60,7 +60,7 @@ class TableBackground:
     def __init__(self, case: oracle.Case, encoder: TableEncoder) -> None:
         self.case, self.encoder = case, encoder
         self.listed = [" ".join(p) for p in case.glossary]
-        self.hashes = hash_phrases(self.listed)
+        self._hashes = hash_phrases(self.listed)
 
     @property
     def glossary(self) -> TableBackground:
@@ -70,8 +70,12 @@ class TableBackground:
         return len(self.listed)
 
     def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        table = {int(h): i for i, h in enumerate(self.hashes)}
+        table = {int(h): i for i, h in enumerate(self._hashes)}
         return np.array([table.get(int(h), -1) for h in hashes], np.int64)
+
+    def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+        found: NDArray[np.uint64] = self._hashes[ids]
+        return found
 
     def phrases(self, ids: NDArray[np.int64]) -> list[str]:
         return [self.listed[i] for i in ids]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -11,8 +12,13 @@ from erukg.training.model import Shape, TermModel
 from tiny import vocabulary, write_model
 
 
-def write_bert(path: Path, precision: str = "fp32", *, window: int = 64, seed: int = 0) -> Path:
-    """Write a model folder and return its path; of one seed both precisions have the same weights."""
+def write_bert(
+    path: Path, precision: str = "fp32", *, window: int = 64, seed: int = 0, exclude: Sequence[str] = ()
+) -> Path:
+    """Write a model folder and return its path; of one seed both precisions have the same weights.
+
+    `exclude` names nodes of the graph that int8 leaves exact.
+    """
     torch.manual_seed(seed)
     tokenizer = write_model(path.with_name(path.name + "-tokenizer")) / "tokenizer.json"
     shape = Shape(len(vocabulary()), 48, layers=2, heads=4, intermediate_size=96, max_positions=128)
@@ -25,4 +31,4 @@ def write_bert(path: Path, precision: str = "fp32", *, window: int = 64, seed: i
                 parameter.normal_(std=0.1)
         # Half of all terms weigh something, and about half of all words are nouns.
         model.tag.out.bias.copy_(torch.tensor([0.0, 1.0, 0.0, -3.0]))
-    return write_model_folder(model, tokenizer, path, "tiny-bert", precision, window=window)
+    return write_model_folder(model, tokenizer, path, "tiny-bert", precision, window=window, exclude=exclude)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.folding import fold, fold_word
+from erukg.folding import fold_words
+from erukg.layout import Layout
 from erukg.text.lines import Lines, uniform
 from erukg.text.markup import clean
-from erukg.text.words import GAP, MARK, NEWLINE, STAND_INS, TOKEN, WORD, normalise, presentable
+from erukg.text.words import ASCII_TOKEN, GAP, MARK, NEWLINE, STAND_INS, TOKEN, WORD, normalise, presentable
 
 __all__ = ["Document"]
+
+_presentable = lru_cache(maxsize=1 << 15)(presentable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +38,7 @@ class Document:
     breaks: NDArray[np.bool_]
     usable: NDArray[np.bool_]
     _folded: list[tuple[str, ...]] = field(default_factory=list, init=False, repr=False)
+    _layout: list[Layout] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Document:
@@ -42,36 +47,46 @@ class Document:
         source = cleaned.text
         lines = Lines(source)
         words: list[str] = []
-        spans: list[tuple[int, int]] = []
+        spans: list[int] = []
         breaks: list[bool] = []
         usable: list[bool] = []
-        rows: list[int] = []
-        row = 0
+        turns = [0]  # how many words stand before each end of a line
         broken = True
-        for match in TOKEN.finditer(source):
+        pattern = ASCII_TOKEN if source.isascii() else TOKEN
+        for match in pattern.finditer(source):
             kind = match.lastindex
-            if kind == NEWLINE:
-                newlines = match.group().count("\n")
-                broken = broken or newlines > 1 or not lines.wraps(row)
-                row += newlines
+            if kind == WORD:
+                words.append(match[0])
+                spans += match.span()
+                breaks.append(broken)
+                usable.append(True)
+                broken = False
+            elif kind == NEWLINE:
+                newlines = match[0].count("\n")
+                broken = broken or newlines > 1 or not lines.wraps(len(turns) - 1)
+                turns += [len(words)] * newlines
             elif kind == GAP:
                 broken = True
             else:
-                good = kind == WORD
-                word = match.group()
-                words.append(word if good or kind == MARK else STAND_INS[word])
-                spans.append(match.span())
-                breaks.append(broken or not good)
-                usable.append(good)
-                rows.append(row)
-                broken = not good
+                words.append(match[0] if kind == MARK else STAND_INS[match[0]])
+                spans += match.span()
+                breaks.append(True)
+                usable.append(False)
+                broken = True
         if not source.isascii():
             words = [word if word.isascii() else normalise(word) for word in words]
         if "_" in source:
             words = [word.strip("_") or word for word in words]
-        fit = np.array([good and presentable(word) for good, word in zip(usable, words, strict=True)], np.bool_)
-        if row > 1:
-            fit &= lines.prose(words, np.array(rows, np.int64))
+        fit = np.array(
+            [
+                good and ((len(word) <= 10 and word.isalpha()) or _presentable(word))
+                for good, word in zip(usable, words, strict=True)
+            ],
+            np.bool_,
+        )
+        if len(turns) > 2:
+            rows = np.searchsorted(np.array(turns[1:]), np.arange(len(words)), side="right")
+            fit &= lines.prose(words, rows)
         starts, ends = cleaned.original(*np.array(spans, np.int64).reshape(-1, 2).T)
         return cls(
             text=text,
@@ -86,12 +101,15 @@ class Document:
     def folded(self) -> tuple[str, ...]:
         """`fold(words[i])` of each word; it may hold spaces ("peer to peer") or be empty."""
         if not self._folded:
-            self._folded.append(
-                tuple(
-                    fold_word(word.lower()) if word.isascii() and word.isalpha() else fold(word) for word in self.words
-                )
-            )
+            self._folded.append(fold_words(self.words))
         return self._folded[0]
+
+    @property
+    def layout(self) -> Layout:
+        """Where the folded words lie, for looking phrases up."""
+        if not self._layout:
+            self._layout.append(Layout.of(self.words, self.folded, self.starts, self.ends, self.breaks, self.usable))
+        return self._layout[0]
 
     def __len__(self) -> int:
         return len(self.words)

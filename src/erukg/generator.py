@@ -15,7 +15,7 @@ from erukg.encoder import BatchEncoder, Encoder, Encoding, Pieces, TermEncoder, 
 from erukg.errors import CollectionError, InputError
 from erukg.explaining import explain_score
 from erukg.folding import fold
-from erukg.locating import Located, locate, locate_candidates, run_hashes
+from erukg.locating import Located, locate, locate_candidates, may_hold
 from erukg.neighbours import Background, Neighbourhood
 from erukg.parallel import in_order
 from erukg.phrase_list import PhraseList
@@ -121,10 +121,21 @@ class KeyphraseGenerator:
         encoding = self.encoder.encode(reading.pieces, reading.terms)
         return self.finish(reading, encoding, top_k, settings, explain=explain, id=id)
 
-    def read(self, text: str, top_k: int, settings: Settings, *, id: str | None = None) -> Reading:
-        """The part of `generate` before the encoder: words, pieces, neighbours, and the terms it is asked for."""
+    def read(
+        self,
+        text: str,
+        top_k: int,
+        settings: Settings,
+        *,
+        id: str | None = None,
+        neighbourhood: Neighbourhood | None = None,
+    ) -> Reading:
+        """The part of `generate` before the encoder: words, pieces, neighbours, and the terms it is asked for.
+
+        A `neighbourhood` that was found elsewhere saves the search.
+        """
         _check(text, top_k)
-        return self._read(text, settings, id)
+        return self._read(text, settings, id, neighbourhood=neighbourhood)
 
     def finish(
         self,
@@ -148,16 +159,17 @@ class KeyphraseGenerator:
             settings,
         )
         found, pool = self._find_in_text(analysis.document, pool)
-        present = rank_pool(pool, analysis.weights, settings, present=True, limit=len(pool))
+        # How many of them are parts of better ones is not known yet.
+        limit = len(pool) if settings.drop_contained else top_k
+        present = rank_pool(pool, analysis.weights, settings, present=True, limit=limit)
         if settings.drop_contained:
-            folds = [candidates.folds[i] if i < pool.own else fold(found[i].form) for i in present.pool.tolist()]
-            present = drop_contained(present, folds)
+            folds = (candidates.folds[i] if i < pool.own else fold(found[i].form) for i in present.pool.tolist())
+            present = drop_contained(present, folds, top_k)
+        shown = self._present(present, top_k, analysis, pool, found, explain)
+        if pool.own + len(found) == len(pool):
+            return Keyphrases(shown, (), id)
         absent = rank_pool(pool, analysis.weights, settings, present=False, limit=top_k)
-        return Keyphrases(
-            present=self._present(present, top_k, analysis, pool, found, explain),
-            absent=self._absent(absent, analysis, pool, explain),
-            id=id,
-        )
+        return Keyphrases(shown, self._absent(absent, analysis, pool, explain), id)
 
     def extract(
         self,
@@ -238,7 +250,7 @@ class KeyphraseGenerator:
         reading = self._read(text, settings, id, listed.vocabulary)
         analysis = self._analyse(reading, self.encoder.encode(reading.pieces, reading.terms), settings)
         n = len(listed.forms)
-        likely = np.flatnonzero(np.isin(listed.hashes, run_hashes(analysis.document))).tolist()
+        likely = np.flatnonzero(may_hold(analysis.document, listed.hashes)).tolist()
         places = locate(analysis.document, [listed.folds[i] for i in likely])
         found = {i: place for i, place in zip(likely, places, strict=True) if place is not None}
         spans = {i: place.spans for i, place in found.items()}
@@ -285,17 +297,23 @@ class KeyphraseGenerator:
         settings: Settings,
         id: str | None,
         more_terms: NDArray[np.int32] | None = None,
+        neighbourhood: Neighbourhood | None = None,
     ) -> Reading:
         document = Document.parse(text)
         pieces = self.encoder.pieces(document.words)
-        neighbourhood = Neighbourhood.empty()
         wanted = [pieces.ids] if more_terms is None else [pieces.ids, more_terms]
-        if self.background is not None and settings.uses_neighbours and len(pieces.ids):
-            neighbourhood = self.background.neighbourhood(text, settings.neighbours, exclude=id)
+        if self.background is None or not settings.uses_neighbours or not len(pieces.ids):
+            neighbourhood = Neighbourhood.empty()
+        else:
+            if neighbourhood is None:
+                neighbourhood = self.background.neighbourhood(text, settings.neighbours, exclude=id)
             # A superset of the neighbour candidates that can be chosen: being in C_x as well only moves others down.
-            order = np.argsort(-neighbourhood.phrase_shares, kind="stable")[: settings.neighbour_candidates]
-            wanted.append(self.background.glossary.terms(neighbourhood.phrase_ids[order]).ids)
-        return Reading(document, pieces, neighbourhood, np.unique(np.concatenate(wanted)))
+            phrases = neighbourhood.phrase_ids
+            if len(phrases) > settings.neighbour_candidates:
+                order = np.argsort(-neighbourhood.phrase_shares, kind="stable")
+                phrases = phrases[order[: settings.neighbour_candidates]]
+            wanted.append(self.background.glossary.terms(phrases).ids)
+        return Reading(document, pieces, neighbourhood, _distinct(np.concatenate(wanted)))
 
     def _analyse(self, reading: Reading, encoding: Encoding, settings: Settings) -> _Analysis:
         document, neighbourhood = reading.document, reading.neighbourhood
@@ -312,8 +330,9 @@ class KeyphraseGenerator:
         if self.background is None or not len(extra):
             return {}, pool
         glossary = self.background.glossary
-        known = glossary.find(run_hashes(document))
-        likely = np.flatnonzero(np.isin(extra, known[known >= 0]))
+        likely = np.flatnonzero(may_hold(document, glossary.hashes(extra)))
+        if not len(likely):
+            return {}, pool
         places = locate(document, [fold(phrase) for phrase in glossary.phrases(extra[likely])])
         found = {pool.own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None}
         before = pool.words_before.copy()
@@ -359,6 +378,13 @@ class KeyphraseGenerator:
 
 def _pair(item: Item) -> tuple[str | None, str]:
     return (None, item) if isinstance(item, str) else item
+
+
+def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The different ids, ascending; they are numbers in a vocabulary, so marking them is quicker than sorting."""
+    marked = np.zeros(int(ids.max(initial=-1)) + 1, np.bool_)
+    marked[ids] = True
+    return np.flatnonzero(marked).astype(np.int32)
 
 
 def _check(text: object, top_k: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.document import Document
-from erukg.folding import hash_runs
-from erukg.phrases import Candidates, occurrences, words_before
+from erukg.folding import in_runs
+from erukg.phrases import Candidates, commonest, word_ranges
 
-__all__ = ["Located", "locate", "locate_candidates", "run_hashes"]
+__all__ = ["Located", "locate", "locate_candidates", "may_hold"]
 
 # No phrase of a glossary or thesaurus is matched in a text beyond this many words.
 _LONGEST = 8
@@ -30,38 +29,46 @@ class Located:
 
 def locate(document: Document, folds: Sequence[str]) -> list[Located | None]:
     """Each folded phrase's place in the text, None where it does not occur."""
-    spans = occurrences(document, folds)
-    found = [s for s in spans if s]
-    before = iter(words_before(document, [s[0][0] for s in found]).tolist())
-    forms = iter(_forms(document, found))
-    return [Located(next(forms), s, next(before)) if s else None for s in spans]
+    forms, spans, before = _places(document, folds)
+    return [Located(f, s, b) if s else None for f, s, b in zip(forms, spans, before, strict=True)]
 
 
 def locate_candidates(document: Document, candidates: Candidates) -> Candidates:
     """Candidates with the spans, form and position of all their occurrences instead of those as a noun phrase."""
-    places = locate(document, candidates.folds)
-    rows = list(zip(candidates.forms, candidates.spans, candidates.positions.tolist(), places, strict=True))
-    return replace(
-        candidates,
-        forms=tuple(form if place is None else place.form for form, _, _, place in rows),
-        spans=tuple(spans if place is None else place.spans for _, spans, _, place in rows),
-        positions=np.array([p if place is None else place.words_before for _, _, p, place in rows], np.int64),
-    )
+    forms, spans, before = _places(document, candidates.folds)
+    if not all(spans):
+        forms = [new or old for new, old in zip(forms, candidates.forms, strict=True)]
+        positions = candidates.positions.tolist()
+        before = [b if s else old for b, s, old in zip(before, spans, positions, strict=True)]
+        spans = [new or old for new, old in zip(spans, candidates.spans, strict=True)]
+    return replace(candidates, forms=tuple(forms), spans=tuple(spans), positions=np.array(before, np.int64))
 
 
-def run_hashes(document: Document) -> NDArray[np.uint64]:
-    """Fold hashes of all runs of words in the text: a phrase whose hash is not among them does not occur."""
-    tokens = [token for word in document.folded for token in word.split()]
-    return hash_runs(tokens, _LONGEST).ravel()
+def may_hold(document: Document, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of the phrases with these fold hashes can occur in the text; nearly all of those then do."""
+    return in_runs(document.layout.tokens, _LONGEST, hashes)
 
 
-def _forms(document: Document, places: Sequence[tuple[tuple[int, int], ...]]) -> list[str]:
-    """For each list of spans the commonest surface at them; of equally common ones the first."""
-    first = np.searchsorted(document.starts, [a for spans in places for a, _ in spans]).tolist()
-    last = np.searchsorted(document.ends, [b for spans in places for _, b in spans]).tolist()
-    surfaces = iter([" ".join(document.words[i : j + 1]) for i, j in zip(first, last, strict=True)])
-    forms = []
-    for spans in places:
-        here = [next(surfaces) for _ in spans]
-        forms.append(here[0] if len(here) == 1 else Counter(here).most_common(1)[0][0])
-    return forms
+def _places(document: Document, folds: Sequence[str]) -> tuple[list[str], list[tuple[tuple[int, int], ...]], list[int]]:
+    """Form, spans and words before of each phrase; an empty form and no spans where it does not occur."""
+    layout, words = document.layout, document.words
+    starts, ends, first, last, ahead = layout.starts, layout.ends, layout.first, layout.last, layout.ahead
+    forms: list[str] = []
+    spans: list[tuple[tuple[int, int], ...]] = []
+    before: list[int] = []
+    for ranges in word_ranges(document, folds):
+        if len(ranges) == 1:
+            ((i, j),) = ranges
+            forms.append(" ".join(words[first[i] : last[j] + 1]))
+            spans.append(((starts[i], ends[j]),))
+            before.append(ahead[i])
+        elif ranges:
+            here = [" ".join(words[first[i] : last[j] + 1]) for i, j in ranges]
+            forms.append(commonest(here))
+            spans.append(tuple([(starts[i], ends[j]) for i, j in ranges]))
+            before.append(ahead[ranges[0][0]])
+        else:
+            forms.append("")
+            spans.append(())
+            before.append(0)
+    return forms, spans, before

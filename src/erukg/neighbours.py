@@ -82,6 +82,10 @@ class Glossary(Protocol):
         """The number of the phrase with each fold hash (`erukg.folding.hash_phrases`), or -1."""
         ...
 
+    def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """The phrases' fold hashes."""
+        ...
+
     def phrases(self, ids: NDArray[np.int64]) -> list[str]:
         """The phrases' most used written form, lower-cased."""
         ...

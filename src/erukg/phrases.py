@@ -25,10 +25,12 @@ __all__ = [
     "NUMBER",
     "OTHER",
     "Candidates",
+    "commonest",
     "noun_phrases",
     "occurrences",
     "penn_class",
     "word_position",
+    "word_ranges",
     "words_before",
 ]
 
@@ -92,9 +94,8 @@ def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int =
         raise InputError(
             f"Got {len(classes)} tag classes for {len(document.words)} words; give one class for each word."
         )
-    words, text = document.words, document.text
-    starts, ends = document.starts.tolist(), document.ends.tolist()
-    before = _counts(document).tolist()
+    words, text, folded, layout = document.words, document.text, document.folded, document.layout
+    starts, ends, before = layout.starts, layout.ends, layout.counts
     found: dict[str, list[tuple[int, int]]] = {}
     surfaces: dict[str, list[str]] = {}
     first: list[int] = []
@@ -102,8 +103,14 @@ def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int =
         span = starts[i], ends[j - 1]
         chunk, raw = words[i:j], text[span[0] : span[1]]
         surface = " ".join(chunk)
-        key = fold(surface)
-        if not _worth(key, chunk) or (raw != surface and fold(raw) != key):
+        if surface.isascii() and surface.replace(" ", "").isalpha():
+            # Plain words, as nearly all are: they fold one by one, and little can be wrong with them.
+            key = " ".join(folded[i:j])
+            if key in _STOP or len(key) < 2 or (j > i + 1 and len(surface) < 2 * (j - i)):
+                continue
+        elif not _worth(key := fold(surface), chunk):
+            continue
+        if raw != surface and fold(raw) != key:
             continue
         if key in found:
             found[key].append(span)
@@ -114,11 +121,18 @@ def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int =
             first.append(before[i])
     return Candidates(
         folds=tuple(found),
-        forms=tuple(s[0] if len(s) == 1 else Counter(s).most_common(1)[0][0] for s in surfaces.values()),
+        forms=tuple(map(commonest, surfaces.values())),
         spans=tuple(map(tuple, found.values())),
         positions=np.array(first, np.int64),
-        counts=np.array([len(s) for s in found.values()], np.int64),
+        counts=np.array(list(map(len, found.values())), np.int64),
     )
+
+
+def commonest(forms: Sequence[str]) -> str:
+    """The form most used; of equally used ones the first."""
+    if 2 * forms.count(forms[0]) >= len(forms):
+        return forms[0]
+    return Counter(forms).most_common(1)[0][0]
 
 
 def _chunks(document: Document, classes: NDArray[np.int8], max_words: int) -> list[tuple[int, int]]:
@@ -136,24 +150,15 @@ def _worth(key: str, words: Sequence[str]) -> bool:
         key not in _STOP
         and not (key[-1].isdigit() and _LABEL.fullmatch(key))
         and len(key) > 1
-        and any(map(str.isalpha, key))
+        and (key.isalpha() or any(map(str.isalpha, key)))
         and (len(words) == 1 or any(len(word) > 1 for word in words))
     )
 
 
-def _counts(document: Document) -> NDArray[np.int64]:
-    """How many words, punctuation not counted, stand before each word, and how many there are in all."""
-    counted = document.usable.copy()
-    for i in np.flatnonzero(~counted).tolist():
-        counted[i] = any(map(str.isalnum, document.words[i]))
-    before = np.zeros(len(counted) + 1, np.int64)
-    np.cumsum(counted, out=before[1:])
-    return before
-
-
 def words_before(document: Document, chars: Sequence[int]) -> NDArray[np.int64]:
     """How many words, punctuation not counted, stand before each character: P_x of what starts there."""
-    return _counts(document)[np.searchsorted(document.ends, np.asarray(chars, np.int64), side="right")]
+    at = np.searchsorted(document.ends, np.asarray(chars, np.int64), side="right")
+    return np.array(document.layout.counts, np.int64)[at]
 
 
 def word_position(document: Document, char: int) -> int:
@@ -163,33 +168,32 @@ def word_position(document: Document, char: int) -> int:
 
 def occurrences(document: Document, keys: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
     """The spans of each folded phrase: whole words with no break inside; () where it does not occur."""
-    tokens: list[str] = []
-    owners: list[int] = []  # the word each token is of
-    for i, folded in enumerate(document.folded):
-        for token in folded.split():
-            tokens.append(token)
-            owners.append(i)
-    spans: dict[str, list[tuple[int, int]]] = {key: [] for key in keys}
-    lengths: dict[str, list[int]] = {}  # in tokens, of the phrases that begin with a token
-    for key in spans:
-        parts = key.split()
-        if parts and len(parts) not in lengths.setdefault(parts[0], []):
-            lengths[parts[0]].append(len(parts))
-    run = np.cumsum(document.breaks).tolist()  # words with the same number have no break between them
-    starts, ends = document.starts.tolist(), document.ends.tolist()
-    owners.append(-1)
-    for at in [i for i, token in enumerate(tokens) if token in lengths]:
-        first = owners[at]
-        if at and owners[at - 1] == first:
+    starts, ends = document.layout.starts, document.layout.ends
+    return [tuple([(starts[i], ends[j]) for i, j in found]) for found in word_ranges(document, keys)]
+
+
+def word_ranges(document: Document, keys: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """The first and the last word of each occurrence of each folded phrase."""
+    layout, text, words = document.layout, document.text, document.words
+    tokens, owners, runs, starts, ends = layout.tokens, layout.owners, layout.runs, layout.starts, layout.ends
+    known: dict[str, list[tuple[int, int]]] = {}
+    for key in keys:
+        if key in known:
             continue
-        for length in lengths[tokens[at]]:
+        found = known[key] = []
+        parts = key.split()
+        if not parts or " ".join(parts) != key:
+            continue
+        length = len(parts)
+        for at in layout.where.get(parts[0], ()):
             stop = at + length
-            if stop >= len(owners) or owners[stop] == owners[stop - 1]:
+            # The phrase must end where a word does; at the end of the text the slice is too short to be equal.
+            if (length > 1 and tokens[at:stop] != parts) or owners[stop] == owners[stop - 1]:
                 continue
-            key = " ".join(tokens[at:stop])
-            last = owners[stop - 1]
-            if key in spans and run[first] == run[last]:
-                span = starts[first], ends[last]
-                if fold(document.text[span[0] : span[1]]) == key:
-                    spans[key].append(span)
-    return [tuple(spans[key]) for key in keys]
+            first, last = owners[at], owners[stop - 1]
+            if runs[first] != runs[last]:
+                continue
+            raw = text[starts[first] : ends[last]]
+            if (first == last and raw == words[first]) or fold(raw) == key:
+                found.append((first, last))
+    return [known[key] for key in keys]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,26 +18,38 @@ from erukg.settings import Settings
 __all__ = ["Pool", "Ranked", "Weights", "build_pool", "drop_contained", "rank_pool"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Weights:
     """Term weights of a document: for each of `ids` (ascending) w^x and Σ s̃ w^x'."""
 
     ids: NDArray[np.int32]
     document: NDArray[np.float64]
-    neighbours: NDArray[np.float64]
+    neighbourhood: Neighbourhood
+    _indexed: list[tuple[Terms, Terms]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def combine(cls, ids: NDArray[np.int32], document: NDArray[np.float32], neighbourhood: Neighbourhood) -> Weights:
-        others = _look_up(neighbourhood.term_ids, neighbourhood.term_weights, ids)
-        return cls(ids, document.astype(np.float64), others)
+        return cls(ids, document.astype(np.float64), neighbourhood)
+
+    @cached_property
+    def neighbours(self) -> NDArray[np.float64]:
+        """Σ s̃ w^x', looked up when first asked for: with α = 1 and no explanation nobody does."""
+        return _look_up(self.neighbourhood.term_ids, self.neighbourhood.term_weights, self.ids)
 
     def mixed(self, alpha: float) -> NDArray[np.float64]:
         """ŵ, their mix."""
-        return scoring.mix(alpha, self.document, self.neighbours)
+        return self.document if alpha == 1 else scoring.mix(alpha, self.document, self.neighbours)
 
     def index(self, terms: Terms) -> Terms:
-        """The same phrases with positions in `ids` instead of vocabulary ids."""
-        return Terms(terms.indptr, np.searchsorted(self.ids, terms.ids).astype(np.int32))
+        """The same phrases with positions in `ids` instead of vocabulary ids.
+
+        The last answer is kept, as a pool is asked for its present and then for its absent candidates.
+        """
+        if not self._indexed or self._indexed[0][0] is not terms:
+            place = np.zeros(int(self.ids[-1]) + 1 if len(self.ids) else 0, np.int32)
+            place[self.ids] = np.arange(len(self.ids), dtype=np.int32)
+            self._indexed[:] = [(terms, Terms(terms.indptr, place[terms.ids]))]
+        return self._indexed[0][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +117,7 @@ def build_pool(
 ) -> Pool:
     """Ĉ_x = C_x ∪ Top_100(C_N(x), P_pn) (Eq. 10), every neighbour candidate still counted as absent."""
     n = len(candidates.folds)
-    occurrences = np.array([len(spans) for spans in candidates.spans], np.int64)
+    occurrences = np.array(list(map(len, candidates.spans)), np.int64)
     own_share = scoring.document_phraseness(occurrences, settings.frequency)
     single = np.array([" " not in folded for folded in candidates.folds], np.bool_)
     words_before = candidates.positions.astype(np.float64)
@@ -141,45 +154,53 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
     weight = settings.phraseness if present else settings.absent_phraseness
     power = settings.position if present else 0.0
     mixed = weights.mixed(settings.alpha if present else settings.absent_alpha)
-    terms = weights.index(pool.terms.take(rows))
-    information = scoring.informativeness(mixed, terms, gamma)
+    terms = weights.index(pool.terms)
+    information = scoring.informativeness(mixed, terms, gamma)[rows]
     phraseness = scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows])
-    omega = scoring.position(pool.words_before[rows])
-    scores = scoring.score(omega, phraseness, information, power, weight)
-    single = np.where(pool.single[rows] & present, settings.single_word, 1.0)
-    commonness = pool.commonness[rows] ** (0.0 if present else settings.absent_commonness)
-    scores *= single * commonness
-    order = np.argsort(-scores, kind="stable")
-    order = order[scores[order] > 0]
-    novelty = np.ones(len(order))
+    # Present phrases are not judged by how common they are, absent ones not by where they stand or their words.
+    ones = np.ones(len(rows))
+    if present:
+        omega, commonness = scoring.position(pool.words_before[rows]), ones
+        single = np.where(pool.single[rows], settings.single_word, 1.0)
+    else:
+        omega, commonness, single = ones, pool.commonness[rows] ** settings.absent_commonness, ones
+    scores = scoring.score(omega, phraseness, information, power, weight) * (single * commonness)
     if settings.diversity > 0:
-        kept, novelty = scoring.diversify(scores[order], terms.take(order), mixed, settings.diversity, len(order))
+        order = scoring.best(scores, len(scores))
+        kept, novelty = scoring.diversify(scores[order], terms.take(rows[order]), mixed, settings.diversity, limit)
         order = order[kept]
-    ranked = Ranked(
-        rows,
-        scores,
-        omega,
-        phraseness,
-        information,
-        single,
-        commonness,
-        np.ones(len(rows)),
+    else:
+        order = scoring.best(scores, limit)
+        novelty = np.ones(len(order))
+    return Ranked(
+        rows[order],
+        scores[order] * novelty,
+        omega[order],
+        phraseness[order],
+        information[order],
+        single[order],
+        commonness[order],
+        novelty,
         power=power,
         weight=weight,
         mixed=mixed,
-    ).take(order)
-    return replace(ranked, scores=ranked.scores * novelty, novelty=novelty).take(np.arange(min(limit, len(order))))
+    )
 
 
-def drop_contained(ranked: Ranked, folds: Sequence[str]) -> Ranked:
-    """Without the single words that are part of a better phrase; `folds` are those of the ranked phrases."""
+def drop_contained(ranked: Ranked, folds: Iterable[str], limit: int | None = None) -> Ranked:
+    """The best `limit` without the single words that are part of a better phrase; `folds` are those of the ranked
+    phrases, of which no more are taken than it needs.
+    """
     seen: set[str] = set()
-    keep = []
-    for k, folded in enumerate(folds):
-        words = folded.split()
-        if len(words) > 1 or folded not in seen:
-            keep.append(k)
-        seen.update(words)
+    keep: list[int] = []
+    if limit != 0:
+        for k, folded in enumerate(folds):
+            words = folded.split()
+            if len(words) > 1 or folded not in seen:
+                keep.append(k)
+                if len(keep) == limit:
+                    break
+            seen.update(words)
     return ranked.take(np.array(keep, np.int64))
 
 

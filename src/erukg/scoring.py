@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from erukg.neighbours import Terms
 
 __all__ = [
+    "best",
     "diversify",
     "document_phraseness",
     "informativeness",
@@ -35,12 +36,12 @@ def mix(share: float, document: Floats, neighbours: Floats) -> Floats:
 def informativeness(weights: Floats, terms: Terms, gamma: float) -> Floats:
     """f̂(c, x) = Σ_{c_i ∈ c} ŵ_{c_i} / (|c| - γ) (Eq. 4); `terms.ids` index `weights`."""
     lengths = np.diff(terms.indptr)
-    sums = np.zeros(len(terms))
-    filled = lengths > 0
-    if filled.any():
+    filled = np.flatnonzero(lengths)
+    out = np.zeros(len(terms))
+    if len(filled):
         # reduceat misreads empty rows, so only the others are handed to it; they lie end to end all the same.
-        sums[filled] = np.add.reduceat(weights[terms.ids], terms.indptr[:-1][filled])
-    return np.divide(sums, lengths - gamma, out=np.zeros(len(terms)), where=filled)
+        out[filled] = np.add.reduceat(weights[terms.ids], terms.indptr[filled]) / (lengths[filled] - gamma)
+    return out
 
 
 def document_phraseness(counts: Ints, by_frequency: bool) -> Floats:
@@ -60,9 +61,20 @@ def top_neighbour_candidates(phraseness: Floats, limit: int) -> Ints:
     return np.argsort(-phraseness, kind="stable")[:limit].astype(np.int64)
 
 
+def best(scores: Floats, limit: int) -> Ints:
+    """The `limit` highest scores above 0: their indices, best first; equal ones in the order given."""
+    above = np.flatnonzero(scores > 0)
+    if 0 < limit < len(above) // 2:
+        # Only what can be among them is worth sorting.
+        lowest = np.partition(scores[above], len(above) - limit)[len(above) - limit]
+        above = above[scores[above] >= lowest]
+    return above[np.argsort(-scores[above], kind="stable")[:limit]]
+
+
 def score(omega: Floats, phraseness: Floats, information: Floats, power: float, weight: float) -> Floats:
     """s_x(c) = ω^p · P_pn^λ · f̂ (Eqs. 11 and 12); 0 where P_pn is, even if λ = 0."""
-    return np.where(phraseness > 0, omega**power * phraseness**weight * information, 0.0)
+    placed = phraseness**weight if power == 0 else omega**power * phraseness**weight
+    return np.where(phraseness > 0, placed * information, 0.0)
 
 
 def diversify(scores: Floats, terms: Terms, weights: Floats, diversity: float, limit: int) -> tuple[Ints, Floats]:

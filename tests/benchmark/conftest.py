@@ -1,12 +1,14 @@
-"""A torch model with the tiny vocabulary, and a tagger that knows it."""
+"""A torch model with the tiny vocabulary, a tagger that knows it, and a Lucene where the machine has one."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from erukg.benchmark.lucene import LuceneProgram
 from tiny import ADJECTIVES, NOUNS, vocabulary
 
 
@@ -35,3 +37,12 @@ def torch_weights(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) ->
     with torch.no_grad():  # larger weights than a fresh model's, so that some terms matter
         model.word_embeddings.mul_(20)
     return write_sparse_encoder(model, tiny_model / "tokenizer.json", tmp_path_factory.mktemp("torch") / "weights")
+
+
+@pytest.fixture(scope="session")
+def lucene() -> LuceneProgram:
+    """The one place where tests with Lucene are left out: it is no Python package, so machines may lack it."""
+    jars = sorted(Path("/usr/share/java").glob("lucene-core-*.jar"))
+    if not jars or shutil.which("javac") is None:
+        pytest.skip("needs javac and /usr/share/java/lucene-core-*.jar (Debian: liblucene4.10-java)")
+    return LuceneProgram.check(str(jars[0]))

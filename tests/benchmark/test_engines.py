@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -102,15 +101,6 @@ def test_a_jar_without_lucene_is_refused(tmp_path: Path) -> None:
         jar.writestr("Other.class", b"")
     with pytest.raises(InputError, match=r"no Lucene in .*other\.jar"):
         choose_engines("", [str(tmp_path / "other.jar")])
-
-
-@pytest.fixture(scope="module")
-def lucene() -> LuceneProgram:
-    """The one place where tests with Lucene are left out: it is no Python package, so machines may lack it."""
-    jars = sorted(Path("/usr/share/java").glob("lucene-core-*.jar"))
-    if not jars or shutil.which("javac") is None:
-        pytest.skip("needs javac and /usr/share/java/lucene-core-*.jar (Debian: liblucene4.10-java)")
-    return LuceneProgram.check(str(jars[0]))
 
 
 def test_lucene_is_bm25(lucene: LuceneProgram, tmp_path: Path) -> None:

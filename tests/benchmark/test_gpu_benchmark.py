@@ -15,7 +15,12 @@ from rich.console import Console  # noqa: E402
 from erukg.benchmark.agreement import agreement, overlap, rank_correlation  # noqa: E402
 from erukg.benchmark.gpu import main  # noqa: E402
 from erukg.benchmark.report import print_gpu  # noqa: E402
+from erukg.collection.analyser import ModelAnalyser  # noqa: E402
+from erukg.collection.build import build  # noqa: E402
+from erukg.encoder import Encoder  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
+
+torch.set_num_threads(1)
 
 
 def test_rank_correlation() -> None:
@@ -42,16 +47,42 @@ def test_overlap_and_means() -> None:
     assert agreement([]) == {"documents": 0}
 
 
-def test_report(tmp_path: Path) -> None:
+def test_report(tmp_path: Path, tiny_corpus: Path) -> None:
+    bert = write_bert(tmp_path / "bert")
+    build(tmp_path / "c", [tiny_corpus], ModelAnalyser(Encoder.load(bert)))
+    out = tmp_path / "report.json"
+    sizes = ["--streamed", "480", "--single", "2", "--compared", "8", "--workers", "1", "--neighbours", "20"]
+    model = ["--model", str(bert), "--collection", str(tmp_path / "c")]
+    assert main([*model, "--device", "cpu", *sizes, "--out", str(out)]) == 0
+    report = json.loads(out.read_text())
+    for name in ("extract", "generate N=20"):
+        stream = report["stream"][name]
+        assert stream["documents"] == 480
+        assert stream["documents_per_second"] > 0
+        assert set(stream["cpu_ms"]) == {"caller", "server", "workers"}
+        assert min(stream["cpu_ms"].values()) >= 0
+        assert min(stream["busy"].values()) >= 0
+        assert stream["texts_a_pass"] >= 0
+        assert report["agreement"][name]["present"]["rank_correlation"] > 0.999
+        assert report["single"][name]["documents"] == 2
+    search = report["search"]
+    assert search["on_device"]
+    assert search["agreement"]["largest_relative_error"] < 1e-5
+    assert search["agreement"]["neighbours_in_common"] == 1
+    assert search["agreement"]["queries"] == 8
+    console = Console(width=200, record=True, quiet=True)
+    print_gpu(console, report)
+
+
+def test_a_short_stream_and_no_device(tmp_path: Path) -> None:
     bert = write_bert(tmp_path / "bert")
     out = tmp_path / "report.json"
     sizes = ["--streamed", "20", "--single", "2", "--compared", "8", "--workers", "1"]
     assert main(["--model", str(bert), "--no-collection", "--device", "cpu", *sizes, "--out", str(out)]) == 0
     report = json.loads(out.read_text())
+    assert "search" not in report
     assert report["stream"]["extract"]["documents"] == 20
-    assert report["agreement"]["extract"]["present"]["rank_correlation"] > 0.999
-    assert report["single"]["extract"]["documents"] == 2
-    console = Console(width=200, record=True, quiet=True)
-    print_gpu(console, report)
+    assert report["stream"]["extract"]["documents_per_second"] is None
+    print_gpu(Console(width=200, record=True, quiet=True), report)
     if not torch.cuda.is_available():
         assert main(["--model", str(bert), "--no-collection", *sizes]) == 1

@@ -15,7 +15,7 @@ from erukg.benchmark import Plan
 from erukg.benchmark.competitors import line_up, split_names
 from erukg.benchmark.cores import can_pin, pinned
 from erukg.benchmark.processes import cold_start, peak_memory
-from erukg.benchmark.running import faster, run_benchmark
+from erukg.benchmark.running import compare, faster, run_benchmark
 from erukg.benchmark.searching import growth
 from erukg.benchmark.stages import STAGES, time_stages
 from erukg.benchmark.texts import document, documents
@@ -23,6 +23,7 @@ from erukg.benchmark.timing import interleave, ratios, summary
 from erukg.collection.benchmark import EngineTiming, SearchTiming
 from erukg.errors import ErukgError, InputError
 from erukg.parallel import cores
+from erukg.settings import Settings
 
 
 def test_summary_and_ratios_of_given_times() -> None:
@@ -103,6 +104,20 @@ def test_variants_of_this_package_are_competitors_too(tiny_model: Path, tiny_col
     assert not lineup.not_run
     without = line_up(dataclasses.replace(plan, collection=None), document(50), None)
     assert without.not_run == {"erukg-generate:paper": "not run: no collection."}
+
+
+def test_on_several_cores_systems_take_turns_on_blocks(tiny_model: Path, tiny_collection: Path) -> None:
+    names = (f"erukg-extract:model={tiny_model}", "yake")
+    plan = dataclasses.replace(
+        Plan.quick(), against=names, model=str(tiny_model), collection=str(tiny_collection), cores=2
+    )
+    seen: list[tuple[int, int]] = []
+    texts = documents(23, 30)
+    found = compare(plan, {"extract": Settings().extraction()}, texts, None, lambda _, i, n: seen.append((i, n)))
+    assert list(found["systems"]) == ["erukg, extract", *names]
+    assert all(row["documents"] == 23 and row["seconds"] > 0 for row in found["systems"].values())
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert set(found["ratios"]) == set(names)
 
 
 def test_pinning_binds_all_threads_and_is_undone() -> None:

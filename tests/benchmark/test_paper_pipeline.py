@@ -10,6 +10,7 @@ import pytest
 
 from erukg.benchmark import Plan
 from erukg.benchmark.competitors import line_up
+from erukg.benchmark.lucene import LuceneProgram
 from erukg.benchmark.paper_collection import PlainCollection
 from erukg.benchmark.paper_pipeline import PaperPipeline, load_tagger
 from erukg.collection import Collection
@@ -54,6 +55,17 @@ def test_the_plain_collection_is_the_same_collection(tiny_collection: Path) -> N
     assert plain.weights(first) == dict(zip(known.term_ids.tolist(), known.term_weights.tolist(), strict=True))
     assert plain.phrases(first) == ours.glossary.phrases(known.phrase_ids)
     assert plain.search("", 10) == []
+
+
+def test_it_may_search_with_lucene(tiny_collection: Path, lucene: LuceneProgram) -> None:
+    by_bm25s, by_lucene = PlainCollection(tiny_collection), PlainCollection(tiny_collection, lucene=lucene, keep=5)
+    try:
+        found = by_lucene.search(TEXT, 3)
+        assert len(found) == 3
+        # Lucene rounds the lengths of documents, so near ones change places.
+        assert {document for document, _ in found} < {document for document, _ in by_bm25s.search(TEXT, 20)}
+    finally:
+        by_lucene.close()
 
 
 def test_generation_finds_absent_phrases_and_extraction_none(

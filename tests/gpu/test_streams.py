@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
@@ -25,11 +27,14 @@ from erukg.encoder.torch_encoder import TorchEncoder  # noqa: E402
 from erukg.errors import CollectionError, ErukgError, InputError  # noqa: E402
 from erukg.gpu import standing_keyphrases, stream_keyphrases  # noqa: E402
 from erukg.gpu.compact import compact, restore  # noqa: E402
+from erukg.gpu.pipeline import Standing  # noqa: E402
+from erukg.gpu.streams import keyphrase_job  # noqa: E402
 from erukg.readers import read_documents  # noqa: E402
 from erukg.settings import Settings  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 
 torch.set_num_threads(1)
+SEARCHES: tuple[Literal["device", "workers"], ...] = ("device", "workers")
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +72,15 @@ def processes() -> set[str]:
     return set(children.read_text().split())
 
 
+@pytest.mark.parametrize("search", SEARCHES)
 def test_same_results_in_order(
-    generator: KeyphraseGenerator, plain: KeyphraseGenerator, texts: list[tuple[str | None, str]]
+    generator: KeyphraseGenerator,
+    plain: KeyphraseGenerator,
+    texts: list[tuple[str | None, str]],
+    search: Literal["device", "workers"],
 ) -> None:
     before = processes()
-    found = list(stream_keyphrases(generator, texts, 10, Settings(), workers=2, chunk=8))
+    found = list(stream_keyphrases(generator, texts, 10, Settings(), workers=2, chunk=8, search=search))
     assert processes() == before
     expected = list(plain.generate_batch(texts, threads=1))
     assert [k.id for k in found] == [id for id, _ in texts]
@@ -85,6 +94,34 @@ def test_same_results_in_order(
             ]
 
 
+def test_a_device_with_too_little_memory_leaves_the_search_to_the_workers(
+    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]
+) -> None:
+    expected = list(stream_keyphrases(generator, texts, 5, Settings(), workers=1, search="workers"))
+    model, job = keyphrase_job(generator, 5, Settings(), explain=False, search="device")
+    assert model.search is not None
+    for memory in (1, None):
+        standing = Standing(replace(model, search=replace(model.search, memory=memory)), job, workers=1)
+        found = list(standing.stream(texts))
+        assert [[(k.phrase, k.score) for k in r] for r in found] == [
+            [(k.phrase, pytest.approx(k.score, rel=1e-4)) for k in r] for r in expected
+        ]
+        load, seconds = standing.load()
+        assert load.on_device == (memory is None)
+        assert load.encoded_texts == len(texts)
+        assert load.searched_texts == (len(texts) if load.on_device else 0)
+        assert len(seconds) == 2
+        assert min(seconds) > 0
+        standing.close()
+
+
+def test_without_neighbours_nothing_is_searched(generator: KeyphraseGenerator) -> None:
+    model, _ = keyphrase_job(generator, 5, Settings().extraction(), explain=False, search="device")
+    assert model.search is None
+    with pytest.raises(InputError, match="no stream"):
+        standing_keyphrases(generator, 5, Settings()).load()
+
+
 def test_batches_of_a_generator_on_a_device_are_streams(
     generator: KeyphraseGenerator, plain: KeyphraseGenerator, texts: list[tuple[str | None, str]]
 ) -> None:
@@ -95,10 +132,13 @@ def test_batches_of_a_generator_on_a_device_are_streams(
     assert generator.generate(texts[0][1]).present[0].phrase == plain.generate(texts[0][1]).present[0].phrase
 
 
-def test_an_error_comes_in_its_turn(generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]) -> None:
+@pytest.mark.parametrize("search", SEARCHES)
+def test_an_error_comes_in_its_turn(
+    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]], search: Literal["device", "workers"]
+) -> None:
     before = processes()
-    bad: list[object] = [*texts[:20], (None, 7), *texts[20:40]]
-    stream = generator.generate_batch(bad, threads=2)  # type: ignore[arg-type]
+    bad: list[Any] = [*texts[:20], (None, 7), *texts[20:40]]
+    stream = stream_keyphrases(generator, bad, 5, Settings(), workers=2, chunk=16, search=search)
     assert [k.id for k in islice(stream, 20)] == [id for id, _ in texts[:20]]
     with pytest.raises(InputError, match="must be a string, not int"):
         next(stream)
@@ -138,7 +178,8 @@ def test_a_killed_process_is_one_clear_error(generator: KeyphraseGenerator) -> N
     before = processes()
     for victim, message in ((0, "process that runs the model on cpu ended"), (1, "Worker process 1 ended")):
         texts = (f"neural network {i}" for i in count())
-        stream = stream_keyphrases(generator, ((None, text) for text in texts), 5, Settings(), workers=2, chunk=4)
+        items = ((None, text) for text in texts)
+        stream = stream_keyphrases(generator, items, 5, Settings(), workers=2, chunk=4, search="device")
         next(stream)
         os.kill(sorted(map(int, processes() - before))[victim], signal.SIGKILL)
         with pytest.raises(ErukgError, match=message):
@@ -161,8 +202,9 @@ def test_a_collection_that_has_changed(bert: Path, tiny_corpus: Path, tmp_path: 
     generator = KeyphraseGenerator(TorchEncoder.load(bert, device="cpu"), Collection.open(tmp_path / "c"))
     with Writer.open(tmp_path / "c") as writer:
         writer.remove(["doc:1"])
-    with pytest.raises(CollectionError, match="has changed"):
-        list(generator.generate_batch(["a network"], threads=1))
+    for search in SEARCHES:
+        with pytest.raises(CollectionError, match="has changed"):
+            list(stream_keyphrases(generator, [(None, "a network")], 5, Settings(), workers=1, search=search))
 
 
 def test_what_cannot_stream_is_refused(bert: Path, tiny_generator: KeyphraseGenerator) -> None:

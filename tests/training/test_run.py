@@ -85,7 +85,7 @@ def test_runs_share_a_warm_up_and_leave_types_out(
         "tags": stage("tags", steps=0),
         "leave_out": ["title"],
         "dropout": 0.1,
-        "teacher": str(tiny_run / "model"),
+        "teacher": [str(tiny_run / "model"), str(tiny_base)],
         "distill_scores": 1.0,
         "distill_terms": 0.01,
         "tag_detach": True,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from erukg.benchmark.plan import Plan
-from erukg.benchmark.timing import System
+from erukg.benchmark.timing import Stream, System
 from erukg.errors import CollectionError, ErukgError, InputError
 from erukg.evaluation.systems import SYSTEMS, Options, make_system
 
@@ -20,10 +21,20 @@ _TAGGED = ("textrank", "multipartiterank", "positionrank", "tfidf", "embedrank",
 
 @dataclass(frozen=True)
 class Lineup:
-    """The competitors that can be run, and why the others cannot."""
+    """The competitors that can be run, and why the others cannot.
 
-    systems: Mapping[str, System]
-    not_run: Mapping[str, str]
+    `streams` are those that work on several documents at once by themselves.
+    """
+
+    systems: dict[str, System] = field(default_factory=dict)
+    streams: dict[str, Stream] = field(default_factory=dict)
+    not_run: dict[str, str] = field(default_factory=dict)
+    closing: list[Callable[[], None]] = field(default_factory=list)
+
+    def close(self) -> None:
+        """End the processes that competitors have started."""
+        for close in self.closing:
+            close()
 
 
 def split_names(names: str | None) -> tuple[str, ...]:
@@ -43,21 +54,20 @@ def split_names(names: str | None) -> tuple[str, ...]:
 
 def line_up(plan: Plan, text: str, collection: Path | None, step: Callable[[int, int], None] | None = None) -> Lineup:
     """Load every competitor of the plan and let it work on `text` once."""
-    systems: dict[str, System] = {}
-    not_run: dict[str, str] = {}
+    lineup = Lineup()
     for spec in plan.against:
         try:
-            loaded = _paper(plan, collection, not_run, step) if spec == _PAPER else {spec: _baseline(spec, plan)}
+            loaded = _paper(plan, collection, lineup, step) if spec == _PAPER else {spec: _baseline(spec, plan, lineup)}
             for system in loaded.values():
                 system(text)
         except (ErukgError, OSError) as error:
-            not_run[spec] = f"not run: {error}"
+            lineup.not_run[spec] = f"not run: {error}"
         else:
-            systems.update(loaded)
-    return Lineup(systems, not_run)
+            lineup.systems.update(loaded)
+    return lineup
 
 
-def _baseline(spec: str, plan: Plan) -> System:
+def _baseline(spec: str, plan: Plan, lineup: Lineup) -> System:
     from erukg.baselines.system import BaselineSystem
     from erukg.evaluation.ours import Ours
 
@@ -70,6 +80,9 @@ def _baseline(spec: str, plan: Plan) -> System:
         generator, settings = system.generator, system.settings
         if settings.uses_neighbours and generator.background is None:
             raise InputError("no collection.")
+        lineup.streams[spec] = lambda texts: deque(
+            generator.generate_batch(texts, plan.top_k, settings, threads=plan.cores), maxlen=0
+        )
         return lambda text: generator.generate(text, plan.top_k, settings)
     if not isinstance(system, BaselineSystem):
         system.describe()  # which says what it lacks
@@ -79,23 +92,27 @@ def _baseline(spec: str, plan: Plan) -> System:
 
 
 def _paper(
-    plan: Plan, folder: Path | None, not_run: dict[str, str], step: Callable[[int, int], None] | None
+    plan: Plan, folder: Path | None, lineup: Lineup, step: Callable[[int, int], None] | None
 ) -> dict[str, System]:
     if plan.weights is None:
         raise InputError("give --weights FOLDER, the same weights for torch (the layout of a SparseEncoder).")
+    from erukg.benchmark.lucene import LuceneProgram
     from erukg.benchmark.paper_collection import PlainCollection
     from erukg.benchmark.paper_pipeline import PaperPipeline, load_tagger
 
+    most = max(plan.neighbours)
+    lucene = LuceneProgram.check(plan.lucene) if plan.lucene is not None else None
     collection: PlainCollection | None = None
     try:
-        collection = PlainCollection(folder, step) if folder is not None else None
+        if folder is not None:
+            collection = PlainCollection(folder, step, lucene, most)
+            lineup.closing.append(collection.close)
     except (CollectionError, ImportError) as error:
-        not_run["paper, generation"] = f"not run: {error}"
+        lineup.not_run["paper, generation"] = f"not run: {error}"
     pipeline = PaperPipeline(plan.weights, load_tagger(plan.tagger), collection)
     systems: dict[str, System] = {"paper, extract": lambda text: pipeline.generate(text, plan.top_k, 0)}
     if collection is None:
-        not_run.setdefault("paper, generation", "not run: no collection")
+        lineup.not_run.setdefault("paper, generation", "not run: no collection")
     else:
-        most = max(plan.neighbours)
         systems[f"paper, generate N={most}"] = lambda text: pipeline.generate(text, plan.top_k, most)
     return systems

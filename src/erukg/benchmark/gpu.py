@@ -7,6 +7,7 @@ command line's own dependencies.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import resource
@@ -21,6 +22,7 @@ from typing import Any
 
 from erukg.benchmark.agreement import agreement
 from erukg.benchmark.environment import NOTE, environment
+from erukg.benchmark.gpu_search import measure_search
 from erukg.benchmark.texts import documents
 from erukg.benchmark.timing import Progress, summary
 from erukg.collection import Collection
@@ -29,6 +31,8 @@ from erukg.encoder import BatchEncoder, Encoder, find_device, find_model
 from erukg.encoder.batch import join, pack
 from erukg.errors import ErukgError, InputError
 from erukg.generator import KeyphraseGenerator
+from erukg.gpu import standing_keyphrases
+from erukg.gpu.pipeline import Standing
 from erukg.parallel import cores
 from erukg.results import Keyphrases
 from erukg.settings import Settings
@@ -38,6 +42,8 @@ __all__ = ["GpuPlan", "measure_gpu"]
 # Rankings are compared over the best ten, whose places are looked up in lists of this length.
 _DEEP = 100
 _PASS_TEXTS = 512
+# The parts of a report that is written to a file which are shown as well.
+_SHOWN = ("network", "search", "stream", "host", "single", "agreement")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +119,10 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
     tell("network", 0, 1)
     report["network"] = _network(encoder, given, plan.compiled)
     tell("network", 1, 1)
+    if background is not None:
+        tell("search", 0, 1)
+        report["search"] = measure_search(background, given, plan.neighbours, plan.compared, device)
+        tell("search", 1, 1)
     for number, (name, wanted) in enumerate(tasks.items()):
         tell("streams", 4 * number, 4 * len(tasks))
         report["stream"][name] = _stream(on_device, given, wanted, plan)
@@ -188,25 +198,72 @@ def _distinct(ids: Any) -> Any:
 
 
 def _stream(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
-    """Documents a second, from the call on and from the moment the first result is there."""
-    source = islice(cycle(texts), plan.streamed)
-    start = time.perf_counter()
-    stream = generator.generate_batch(source, plan.top_k, settings, threads=plan.workers)
-    next(stream)
-    first = time.perf_counter()
-    # What was on the way when the first result came is not counted: it was worked on before the clock started.
+    """Documents a second, from the call on and while all processes are at work, and what each kind of them does."""
+    given = 0
+
+    def source() -> Iterator[tuple[None, str]]:
+        nonlocal given
+        for given, text in enumerate(islice(cycle(texts), plan.streamed), 1):  # noqa: B007
+            yield None, text
+
+    standing = standing_keyphrases(generator, plan.top_k, settings, workers=plan.workers)
+    begin = end = None
     head = min(plan.streamed // 4, 10_000)
-    count = 1 + sum(1 for _ in islice(stream, head))
-    begin = time.perf_counter()
-    rest = sum(1 for _ in stream)
-    end = time.perf_counter()
-    return {
-        "documents": count + rest,
-        "seconds": end - start,
+    with contextlib.closing(standing):
+        start = first = time.perf_counter()
+        for number, _ in enumerate(standing.stream(source()), 1):
+            # From when the first part is done to when the last text is handed out as many are on the way: what was
+            # worked on before the clock starts makes up for what is when it stops.
+            if number == 1:
+                first = time.perf_counter()
+            elif number == head and given < plan.streamed:
+                begin = number, _Spent(standing)
+            elif end is None and given == plan.streamed and begin is not None:
+                end = number, _Spent(standing)
+        seconds = time.perf_counter() - start
+    report: dict[str, Any] = {
+        "documents": plan.streamed,
+        "seconds": seconds,
         "seconds_to_first": first - start,
-        "documents_per_second": rest / (end - begin) if rest else None,
-        "documents_per_second_with_start": (count + rest) / (end - start),
+        "documents_per_second": None,
+        "documents_per_second_with_start": plan.streamed / seconds,
     }
+    if begin is not None and end is not None:
+        report |= end[1].since(begin[1], end[0] - begin[0])
+    return report
+
+
+class _Spent:
+    """What the processes of a stream have done and taken up to now."""
+
+    def __init__(self, standing: Standing) -> None:
+        self.load, (self.server, *self.workers) = standing.load()
+        self.clock, self.caller = time.perf_counter(), time.process_time()
+
+    def since(self, other: _Spent, documents: int) -> dict[str, Any]:
+        seconds = self.clock - other.clock
+        spent = {
+            "caller": self.caller - other.caller,
+            "server": self.server - other.server,
+            "workers": sum(self.workers) - sum(other.workers),
+        }
+        done = {
+            field.name: getattr(self.load, field.name) - getattr(other.load, field.name)
+            for field in dataclasses.fields(self.load)
+        }
+        return {
+            "documents_per_second": documents / seconds,
+            "cpu_ms": {name: taken / documents * 1e3 for name, taken in spent.items()},
+            "busy": {
+                **{name: taken / seconds for name, taken in spent.items() if name != "workers"},
+                "worker": spent["workers"] / len(self.workers) / seconds,
+                "encoding": done["encode_seconds"] / seconds,
+                "searching": done["search_seconds"] / seconds,
+            },
+            "texts_a_pass": done["encoded_texts"] / max(done["passes"], 1),
+            "texts_a_search": done["searched_texts"] / max(done["searches"], 1),
+            "searched_on_device": self.load.on_device,
+        }
 
 
 def _single(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
@@ -235,6 +292,13 @@ def _host(generator: KeyphraseGenerator, texts: Sequence[str], settings: Setting
         generator.finish(reading, encoding, plan.top_k, settings)
     finish = time.perf_counter() - start
     ms = {"read": read, "encode one": encode, "finish": finish}
+    background = generator.background
+    if isinstance(background, Collection) and settings.uses_neighbours:
+        hits = [background.search(text, settings.neighbours) for text in some]
+        start = time.perf_counter()
+        for text, hit in zip(some, hits, strict=True):
+            generator.read(text, plan.top_k, settings, neighbourhood=background.gather(hit))
+        ms["read but search"] = time.perf_counter() - start
     return {"documents": len(some), "ms": {name: seconds / len(some) * 1e3 for name, seconds in ms.items()}}
 
 
@@ -283,7 +347,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = json.dumps(report, indent=1)
     if out is not None:
         out.write_text(text + "\n", "utf-8")
-    print(text if out is None else json.dumps({k: report[k] for k in ("stream", "single", "agreement")}, indent=1))
+    print(text if out is None else json.dumps({k: report[k] for k in _SHOWN if k in report}, indent=1))
     return 0
 
 

@@ -1,29 +1,40 @@
-"""A collection as a plain program would hold it: documents to look up one by one, and an index of bm25s."""
+"""A collection as a plain program would hold it: documents to look up one by one, and another engine's index."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.benchmark.engines import Bm25s
+from erukg.benchmark.lucene import Lucene, LuceneProgram
 from erukg.collection.analysis import terms_of
+from erukg.collection.benchmark import Engine, MakeEngine, TermLists
 from erukg.collection.postings import decode
 from erukg.collection.reader import Collection, Hits, open_parts
-from erukg.errors import CollectionError, require
+from erukg.errors import CollectionError
 
 __all__ = ["PlainCollection"]
 
 
 class PlainCollection:
-    """The documents of a collection with their phrases and term weights, found by bm25s over the same terms.
+    """The documents of a collection with their phrases and term weights, and an index over the same terms.
 
-    bm25s stands in for Lucene, which is several times slower with a whole document as query.
+    The index is Lucene's where jars of it are given; otherwise bm25s stands in, which is several times as fast with a
+    whole document as query. It finds at most `keep` documents.
     """
 
-    def __init__(self, folder: Path, step: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        step: Callable[[int, int], None] | None = None,
+        lucene: LuceneProgram | None = None,
+        keep: int = 100,
+    ) -> None:
         collection = Collection.open(folder)
         self._terms: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
         self._phrases: list[list[str]] = []
@@ -35,18 +46,26 @@ class PlainCollection:
             self._phrases.append(glossary.phrases(known.phrase_ids))
             if step is not None and (number + 1) % 1000 == 0:
                 step(number + 1, count)
-        self._numbers, self._retriever = _index(folder, count)
+        self._numbers, lists = _term_lists(folder, count)
+        make: MakeEngine = Bm25s if lucene is None else partial(Lucene, lucene)
+        self._scratch = tempfile.TemporaryDirectory(prefix="erukg-")
+        self._engine: Engine = make(lists, min(keep, count), Path(self._scratch.name))
 
     def __len__(self) -> int:
         return len(self._terms)
+
+    def close(self) -> None:
+        """Give back the index, and the process that may hold it."""
+        self._engine.close()
+        self._scratch.cleanup()
 
     def search(self, text: str, n: int) -> list[tuple[int, float]]:
         """The `n` most similar documents with their BM25 scores above 0."""
         query = [number for term in terms_of(text).tolist() if (number := self._numbers.get(term)) is not None]
         if not query:
             return []
-        found = self._retriever.retrieve([query], k=min(n, len(self)), show_progress=False, n_threads=1)
-        pairs = zip(found.documents[0].tolist(), found.scores[0].tolist(), strict=True)
+        _, [(documents, scores)] = self._engine.search([np.array(query, np.int32)])
+        pairs = zip(documents[:n].tolist(), scores[:n].tolist(), strict=True)
         return [(document, score) for document, score in pairs if score > 0]
 
     def weights(self, document: int) -> dict[int, float]:
@@ -59,8 +78,8 @@ class PlainCollection:
         return self._phrases[document]
 
 
-def _index(folder: Path, count: int) -> tuple[dict[int, int], Any]:
-    bm25s = require("bm25s", "dev", "The paper's pipeline with a collection")
+def _term_lists(folder: Path, count: int) -> tuple[dict[int, int], TermLists]:
+    """The number of each term, and the documents as lists of them."""
     _, segments, commit = open_parts(folder)
     vocabulary = np.unique(np.concatenate([np.empty(0, np.uint64), *(s.vocabulary for s in segments)]))
     rows: list[NDArray[np.int64]] = []
@@ -87,8 +106,6 @@ def _index(folder: Path, count: int) -> tuple[dict[int, int], Any]:
         base += len(segment)
     terms, owners = np.concatenate(rows), np.concatenate(columns)
     order = np.argsort(owners, kind="stable")
-    cuts = np.cumsum(np.bincount(owners, minlength=count))[:-1]
-    texts = [part.tolist() for part in np.split(terms[order], cuts)]
-    retriever = bm25s.BM25(method="lucene", k1=0.9, b=0.4, backend="numba")
-    retriever.index((texts, {str(i): i for i in range(len(vocabulary))}), show_progress=False)
-    return {term: i for i, term in enumerate(vocabulary.tolist())}, retriever
+    starts = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=count))))
+    lists = TermLists(terms[order].astype(np.int32), starts, len(vocabulary))
+    return {term: i for i, term in enumerate(vocabulary.tolist())}, lists

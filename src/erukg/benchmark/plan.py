@@ -28,6 +28,7 @@ class Plan:
     against     competitors: paper, or a system of `erukg evaluate` such as yake, keybert:FOLDER or
                 erukg-extract:model=tiny
     cores       cores that competitors, and this package beside them, may use
+    lucene      jars of a Lucene for the competitor `paper`; without, bm25s stands in
     weights     folder with the same weights for torch, for the competitor `paper`
     tagger      tagger of the competitors that need one: spacy, spacy:NAME or nltk
     """
@@ -47,6 +48,7 @@ class Plan:
     no_collection: bool = False
     against: tuple[str, ...] = ()
     cores: int = 1
+    lucene: str | None = None
     weights: Path | None = None
     tagger: str = "spacy"
 

@@ -165,7 +165,8 @@ def _lengths(rows: list[dict[str, Any]]) -> Table:
 
 def _against(measured: Mapping[str, Any]) -> Table:
     ours = [name for name in measured["systems"] if name not in measured["ratios"]]
-    title = f"Against others, in turn on every document, {measured['cores']} core(s): how many times as fast"
+    turns = "every document, 1 core" if measured["cores"] == 1 else f"blocks of documents, {measured['cores']} cores"
+    title = f"Against others, in turn on {turns}: how many times as fast"
     table = _table(title, "system", "documents/s", *ours)
     for name, row in measured["systems"].items():
         cells = [f"{measured['ratios'][name][own]:.1f} ×" for own in ours] if name in measured["ratios"] else []

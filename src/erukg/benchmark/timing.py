@@ -5,25 +5,30 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-__all__ = ["Progress", "System", "interleave", "ratios", "steps", "summary"]
+__all__ = ["Progress", "Stream", "System", "interleave", "ratios", "steps", "summary"]
 
 System: TypeAlias = Callable[[str], object]
 """Does its work on one text; what it returns is not looked at."""
+Stream: TypeAlias = Callable[[Sequence[str]], object]
+"""Does its work on several texts, as many at once as it likes."""
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told what is being measured, how much of it is done, and how much there is."""
 
 
+_Work = TypeVar("_Work", str, Sequence[str])
+
+
 def interleave(
-    systems: Mapping[str, System],
-    texts: Sequence[str],
+    systems: Mapping[str, Callable[[_Work], object]],
+    texts: Sequence[_Work],
     step: Callable[[int, int], None] | None = None,
     pause: float = 0.0,
 ) -> dict[str, list[float]]:
-    """Seconds each system takes for each text: one text after the other, every system on it before the next.
+    """Seconds each system takes for each text, or block of texts: one after the other, every system on it in turn.
 
     Whatever else the machine does meets all systems alike. Which one goes first changes from text to text. Each has
     seen one text before, untimed, so that loading and compiling are over. `pause` is how many seconds to wait before

@@ -60,6 +60,9 @@ def run(
         Path | None, typer.Option(help="For 'paper': folder with the same weights for torch (SparseEncoder layout).")
     ] = None,
     tagger: Annotated[str, typer.Option(help="For competitors that tag words: spacy, spacy:NAME or nltk.")] = "spacy",
+    lucene: Annotated[
+        str | None, typer.Option(metavar="JAR", help="For 'paper': search with this Lucene (4.10 or 9), not bm25s.")
+    ] = None,
     cores: Annotated[int, typer.Option(min=1, help="Cores for the comparison with competitors.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents.")] = None,
     model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
@@ -96,6 +99,7 @@ def run(
         no_collection=no_collection,
         against=split_names(against),
         cores=cores,
+        lucene=lucene,
         weights=weights,
         tagger=tagger,
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.arrays import damaged
-from erukg.collection.ragged import bounds, offsets_of, strings, take
+from erukg.collection.ragged import gather_lists, strings
 from erukg.collection.segment import Forms
 from erukg.errors import InputError
 from erukg.neighbours import Terms
@@ -36,6 +36,10 @@ class MappedGlossary:
         place = np.minimum(np.searchsorted(folds, hashes), len(folds) - 1)
         return np.where(folds[place] == hashes, place, -1)
 
+    def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """The phrases' fold hashes."""
+        return np.asarray(self._phrases.folds[self._checked(ids)], np.uint64)
+
     def phrases(self, ids: NDArray[np.int64]) -> list[str]:
         """The phrases' most used written form, lower-cased."""
         ids = self._checked(ids)
@@ -47,12 +51,11 @@ class MappedGlossary:
     def terms(self, ids: NDArray[np.int64]) -> Terms:
         """Their word pieces in the model's vocabulary."""
         ids = self._checked(ids)
-        try:
-            starts, stops = bounds(self._phrases.terms_offsets, ids, len(self._phrases.terms))
-        except ValueError as error:
-            raise damaged(self._path, "the glossary's word pieces cannot be read") from error
-        terms = take(self._phrases.terms, starts, stops)
-        return Terms(offsets_of(stops - starts).astype(np.int64), terms.astype(np.int32))
+        indptr = np.empty(len(ids) + 1, np.int64)
+        terms = gather_lists(self._phrases.terms, self._phrases.terms_offsets, ids, indptr)
+        if indptr[0] < 0:
+            raise damaged(self._path, "the glossary's word pieces cannot be read")
+        return Terms(indptr, terms)
 
     def counts(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """In how many documents of D each is among the ten most informative phrases."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from erukg._jit import kernel
 from erukg.errors import CollectionError
 
-__all__ = ["bounds", "hash_strings", "offsets_of", "pack_strings", "strings", "take"]
+__all__ = ["bounds", "gather_lists", "hash_strings", "offsets_of", "pack_strings", "strings", "take"]
 
 _LIMIT = 1 << 32
 
@@ -43,6 +43,30 @@ def take(values: NDArray[Any], starts: NDArray[np.int64], stops: NDArray[np.int6
     return out
 
 
+@kernel()
+def gather_lists(
+    values: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], indptr: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The chosen lists' values end to end, and in `indptr` where each begins; a first entry below 0 means that a list
+    goes beyond its array.
+
+    Rows must be numbers of lists.
+    """
+    indptr[0] = 0
+    for i in range(rows.size):
+        start, stop = np.int64(offsets[rows[i]]), np.int64(offsets[rows[i] + 1])
+        if start > stop or stop > values.size:
+            indptr[0] = -1
+            return np.empty(0, np.int32)
+        indptr[i + 1] = indptr[i] + stop - start
+    out = np.empty(indptr[rows.size], np.int32)
+    for i in range(rows.size):
+        start, at = np.int64(offsets[rows[i]]), indptr[i]
+        for j in range(indptr[i + 1] - at):
+            out[at + j] = values[start + j]
+    return out
+
+
 def pack_strings(items: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     """Strings as one UTF-8 array and offsets."""
     encoded = [item.encode("utf-8", "surrogatepass") for item in items]
@@ -53,10 +77,9 @@ def pack_strings(items: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.ui
 def strings(blob: NDArray[np.uint8], offsets: NDArray[np.uint32], rows: NDArray[Any]) -> list[str]:
     """The chosen strings."""
     starts, stops = bounds(offsets, rows, len(blob))
-    return [
-        blob[a:b].tobytes().decode("utf-8", "surrogatepass")
-        for a, b in zip(starts.tolist(), stops.tolist(), strict=True)
-    ]
+    view = blob.data
+    pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+    return [str(view[a:b], "utf-8", "surrogatepass") for a, b in pairs]
 
 
 @kernel()

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from erukg.collection.analysis import ANALYSIS, Query, analyse
 from erukg.collection.arrays import damaged
 from erukg.collection.commit import Commit, open_commit
-from erukg.collection.gather import collect_phrases, sum_by_phrase
+from erukg.collection.gather import Gathered, collect_phrases, sum_by_phrase
 from erukg.collection.glossary import MappedGlossary
 from erukg.collection.manifest import Manifest, read_manifest
 from erukg.collection.postings import BLOCK
 from erukg.collection.ragged import bounds
-from erukg.collection.search import best_first, idf, norms, scan
+from erukg.collection.search import best_first, idf, norms, scan, scan_order
 from erukg.collection.segment import Segment
 from erukg.collection.weights import add_weights, decode_table, high_values
 from erukg.errors import CollectionError, ErukgWarning, InputError
@@ -202,7 +202,7 @@ class Collection:
         frequencies = np.zeros(len(query.terms), np.int64)
         found: list[tuple[NDArray[Any], NDArray[Any]]] = []
         for segment, state in zip(self._segments, self._commit.states, strict=True):
-            place = np.searchsorted(segment.vocabulary, query.terms)
+            place = segment.vocabulary.searchsorted(query.terms)
             which = np.flatnonzero(place < len(segment.vocabulary))
             which = which[segment.vocabulary[place[which]] == query.terms[which]]
             place = place[which]
@@ -217,12 +217,15 @@ class Collection:
             which, place = found[i]
             if not len(which):
                 continue
+            order = scan_order(factors[which], frequencies[which])
+            which, place = which[order], place[order]
             try:
                 starts, stops = bounds(segment.postings_offsets, place, len(segment.postings))
             except ValueError as error:
                 raise damaged(segment.path, str(error)) from error
             blocks = -(-len(segment) // BLOCK)
-            cuts = np.linspace(0, blocks, min(self._threads, blocks) + 1).astype(int).tolist()
+            pieces = max(1, min(self._threads, blocks))
+            cuts = [blocks * k // pieces for k in range(pieces + 1)]
             for first, last in pairwise(cuts):
                 jobs.append(
                     _Job(
@@ -269,6 +272,8 @@ class Collection:
     def _by_segment(
         self, documents: NDArray[np.int64]
     ) -> list[tuple[tuple[int, Segment], NDArray[np.int64], NDArray[np.int64]]]:
+        if len(self._segments) == 1:
+            return [((0, self._segments[0]), np.arange(len(documents)), documents)]
         owner = np.searchsorted(self._starts, documents, side="right") - 1
         out = []
         for i, segment in enumerate(self._segments):
@@ -286,23 +291,29 @@ class Collection:
         if not len(hits.documents):
             return Neighbourhood.empty()
         shares = hits.scores.astype(np.float64) / hits.scores.sum(dtype=np.float64)
-        weights = np.zeros(self.manifest.vocab_size)
-        high = high_values(self.manifest.vocab_size)
-        for (_, segment), which, rows in self._by_segment(hits.documents):
-            starts, stops = _lists(segment, segment.weights_offsets, rows, len(segment.weights))
-            if not add_weights(segment.weights, starts, stops, shares[which], self._table, high, weights):
-                raise damaged(segment.path, "its term weights are not as they were written")
         phrases, neighbours, probabilities = self._phrases(hits.documents)
         phrase_ids, phrase_shares = sum_by_phrase(phrases, probabilities * shares[neighbours])
-        terms = np.flatnonzero(weights > 0)
-        return Neighbourhood(
+        return Gathered(
             hits.documents,
             shares.astype(np.float32),
             phrase_ids,
             phrase_shares.astype(np.float32),
-            terms.astype(np.int32),
-            weights[terms].astype(np.float32),
+            (phrases, neighbours),
+            lambda: self._term_weights(hits.documents, shares),
         )
+
+    def _term_weights(
+        self, documents: NDArray[np.int64], shares: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Σ s̃ w^x' of every term that some of the documents has."""
+        weights = np.zeros(self.manifest.vocab_size)
+        high = high_values(self.manifest.vocab_size)
+        for (_, segment), which, rows in self._by_segment(documents):
+            starts, stops = _lists(segment, segment.weights_offsets, rows, len(segment.weights))
+            if not add_weights(segment.weights, starts, stops, shares[which], self._table, high, weights):
+                raise damaged(segment.path, "its term weights are not as they were written")
+        terms = np.flatnonzero(weights > 0)
+        return terms.astype(np.int32), weights[terms].astype(np.float32)
 
     def _phrases(
         self, documents: NDArray[np.int64]
@@ -322,6 +333,8 @@ class Collection:
             if count < 0:
                 raise damaged(segment.path, "its documents' phrases are not as they were written")
             found.append((out[0][:count], which[out[1][:count]], out[2][:count]))
+        if len(found) == 1:
+            return found[0]
         phrases, neighbours, probabilities = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return phrases, neighbours, probabilities
 
@@ -330,17 +343,21 @@ class Collection:
         wanted = np.asarray(phrase_ids, np.int64)
         if not len(wanted) or not len(neighbourhood.documents):
             return [()] * len(wanted)
-        phrases, neighbours, _ = self._phrases(neighbourhood.documents)
-        chosen = np.isin(phrases, wanted)
+        if isinstance(neighbourhood, Gathered):
+            phrases, neighbours = neighbourhood.holdings
+        else:
+            phrases, neighbours, _ = self._phrases(neighbourhood.documents)
+        chosen = np.flatnonzero(np.isin(phrases, wanted))
         phrases, neighbours = phrases[chosen], neighbours[chosen]
         # Neighbours are numbered best first, so their number orders by share.
-        order = np.lexsort((neighbours, phrases))
-        phrases, neighbours = phrases[order], neighbours[order]
-        names = self.ids(neighbourhood.documents[neighbours])
-        shares = neighbourhood.shares[neighbours].tolist()
-        first, last = np.searchsorted(phrases, wanted, "left"), np.searchsorted(phrases, wanted, "right")
-        every = [Source(name, share) for name, share in zip(names, shares, strict=True)]
-        return [tuple(every[a:b]) for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+        numbers = sorted(set(neighbours.tolist()))
+        names = self.ids(neighbourhood.documents[numbers])
+        shares = neighbourhood.shares[numbers].tolist()
+        known = {i: Source(name, share) for i, name, share in zip(numbers, names, shares, strict=True)}
+        holders: dict[int, list[int]] = {phrase: [] for phrase in wanted.tolist()}
+        for phrase, i in zip(phrases.tolist(), neighbours.tolist(), strict=True):
+            holders[phrase].append(i)
+        return [tuple([known[i] for i in sorted(holders[phrase])]) for phrase in wanted.tolist()]
 
 
 def _lists(

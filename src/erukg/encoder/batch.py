@@ -6,7 +6,7 @@ Nothing here knows the network, so a process can prepare texts for an encoder th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -70,9 +70,10 @@ class Answers:
     top_terms: NDArray[np.int32] | None = None
     top_weights: NDArray[np.float32] | None = None
 
-    def arrays(self) -> tuple[NDArray[Any] | None, ...]:
-        """All arrays, to send; `Answers(*arrays)` is the same again."""
-        return tuple(getattr(self, field.name) for field in fields(self))
+    def arrays(self, *, vectors: bool = True) -> tuple[NDArray[Any] | None, ...]:
+        """All arrays, to send; `Answers(*arrays)` is the same again, with empty vectors if they are not wanted."""
+        chosen = self.vectors if vectors else self.vectors[:, :0]
+        return self.weights, self.tags, chosen, self.top_terms, self.top_weights
 
     def parts(self, texts: Sequence[Packed]) -> list[Answers]:
         """The answers to each of the batches that were joined."""
@@ -108,7 +109,38 @@ class BatchEncoder(Encoder):
 
 def pack(texts: Sequence[tuple[Pieces, NDArray[np.int32]]], window: int) -> Packed:
     """Pieces and asked-for terms of some texts for an encoder with this window."""
-    return join([_pack_one(pieces, terms, window) for pieces, terms in texts])
+    sizes = [len(pieces.ids) for pieces, _ in texts]
+    rows = [(i, start, stop) for i, size in enumerate(sizes) for start, stop in windows(size, window)]
+    owners, begins, stops = np.array(rows, np.int32).reshape(-1, 3).T
+    first = _concatenated([pieces.starts[:-1] for pieces, _ in texts], np.int64)
+    last = _concatenated([pieces.starts[1:] for pieces, _ in texts], np.int64) - 1
+    texts_of = np.repeat(np.arange(len(texts)), [len(pieces.starts) - 1 for pieces, _ in texts])
+    filled = last >= first
+    first, last, texts_of = first[filled], last[filled], texts_of[filled]
+    counts = np.bincount(texts_of, minlength=len(texts))
+    rows_before = np.searchsorted(owners, np.arange(len(texts) + 1))
+    place = rows_before[texts_of]
+    ends = np.cumsum(counts)
+    for i in np.flatnonzero(np.diff(rows_before) > 1).tolist():
+        words, some = slice(ends[i] - counts[i], ends[i]), slice(rows_before[i], rows_before[i + 1])
+        place[words] += _best_rows(first[words], begins[some], stops[some])
+    return Packed(
+        ids=_concatenated([pieces.ids for pieces, _ in texts], np.int32),
+        row_starts=begins + (np.cumsum(sizes) - sizes).astype(np.int32)[owners],
+        row_lengths=stops - begins,
+        row_texts=np.ascontiguousarray(owners),
+        word_rows=place.astype(np.int32),
+        # Place 0 of a row is [CLS]; a word cut by the window ends with the window.
+        word_first=(first - begins[place] + 1).astype(np.int32),
+        word_last=(np.minimum(last, stops[place] - 1) - begins[place] + 1).astype(np.int32),
+        word_counts=counts.astype(np.int32),
+        terms=_concatenated([terms for _, terms in texts], np.int32),
+        term_counts=np.array([len(terms) for _, terms in texts], np.int32),
+    )
+
+
+def _concatenated(arrays: Sequence[NDArray[Any]], dtype: type[Any]) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype), *arrays], dtype=dtype)
 
 
 def join(batches: Sequence[Packed]) -> Packed:
@@ -139,36 +171,11 @@ def unpack(packed: Packed, answers: Answers, pieces: Sequence[Pieces]) -> list[E
     return out
 
 
-def _pack_one(pieces: Pieces, terms: NDArray[np.int32], window: int) -> Packed:
-    rows = np.array(windows(len(pieces.ids), window), np.int32).reshape(-1, 2)
-    first, last = pieces.starts[:-1], pieces.starts[1:] - 1
-    filled = last >= first
-    first, last = first[filled], last[filled]
-    place = np.zeros(len(first), np.int64)
-    if len(rows) > 1:
-        place = _best_rows(first, rows)
-    begins, stops = rows[place, 0], rows[place, 1]
-    one = Packed(
-        ids=np.asarray(pieces.ids, np.int32),
-        row_starts=np.ascontiguousarray(rows[:, 0]),
-        row_lengths=rows[:, 1] - rows[:, 0],
-        row_texts=np.zeros(len(rows), np.int32),
-        word_rows=place.astype(np.int32),
-        # Place 0 of a row is [CLS]; a word cut by the window ends with the window.
-        word_first=(first - begins + 1).astype(np.int32),
-        word_last=(np.minimum(last, stops - 1) - begins + 1).astype(np.int32),
-        word_counts=np.array([len(first)], np.int32),
-        terms=np.asarray(terms, np.int32),
-        term_counts=np.array([len(terms)], np.int32),
-    )
-    return one if len(rows) else replace(one, word_rows=np.empty(0, np.int32))
-
-
-def _best_rows(first: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
+def _best_rows(first: NDArray[np.int64], begins: NDArray[np.int32], stops: NDArray[np.int32]) -> NDArray[np.int64]:
     """For each word the window in which its first piece is farthest from an edge; of equal ones the earliest."""
     best = np.zeros(len(first), np.int64)
     depth = np.full(len(first), -1, np.int64)
-    for number, (start, stop) in enumerate(rows.tolist()):
+    for number, (start, stop) in enumerate(zip(begins.tolist(), stops.tolist(), strict=True)):
         a, b = np.searchsorted(first, (start, stop))
         margin = np.minimum(first[a:b] - start, stop - 1 - first[a:b])
         better = margin > depth[a:b]

@@ -60,6 +60,8 @@ class Encoder:
         self.window = folder.window
         self._embeddings, self._scales, self._bias = _check_head(folder, vocabulary, head)
         self._tag_head = _check_tag_head(folder, head)
+        self._is_special = np.zeros(folder.vocab_size, np.bool_)
+        self._is_special[vocabulary.special] = True
         self._threads = threads
         self._session: Any = None
         self._peaks: Any = None
@@ -97,17 +99,20 @@ class Encoder:
         vector = np.zeros(self.hidden_size, np.float32)
         first, last = pieces.starts[:-1], pieces.starts[1:] - 1
         nonempty = last >= first
-        for start, stop in windows(len(pieces.ids), self.window):
+        spans = windows(len(pieces.ids), self.window)
+        for start, stop in spans:
             states, parts, pooled = self._run(pieces.ids[start:stop])
             if len(terms):
                 (found,) = self._peaks.run(["peaks"], {"states": states, "rows": rows})
                 np.maximum(peaks, found, out=peaks)
             vector += pooled * (stop - start)
-            inside = np.flatnonzero((first >= start) & (first < stop) & nonempty)
-            margin = np.minimum(first[inside] - start, stop - 1 - first[inside])
-            better = margin > depth[inside]
-            chosen = inside[better]
-            depth[chosen] = margin[better]
+            chosen = np.flatnonzero(nonempty)
+            if len(spans) > 1:
+                inside = chosen[(first[chosen] >= start) & (first[chosen] < stop)]
+                margin = np.minimum(first[inside] - start, stop - 1 - first[inside])
+                better = margin > depth[inside]
+                chosen = inside[better]
+                depth[chosen] = margin[better]
             # Position 0 is [CLS]; a word cut by the window ends with the window.
             begins, ends = first[chosen] - start + 1, np.minimum(last[chosen], stop - 1) - start + 1
             tags[chosen] = self._classes(parts, begins, ends)
@@ -128,7 +133,7 @@ class Encoder:
         # max log(1 + relu(z)) = log(1 + relu(max z)): pool first, as log and relu never change the order.
         logits = peaks * self._scales[terms] if self._scales is not None else peaks
         weights: NDArray[np.float32] = np.log1p(np.maximum(logits + self._bias[terms], 0)).astype(np.float32)
-        weights[np.isin(terms, self.vocabulary.special)] = 0
+        weights[self._is_special[terms]] = 0
         return weights
 
     def _run(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
@@ -153,7 +158,7 @@ class Encoder:
         return self._rows(self._every_term)
 
     def _rows(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
-        return self._embeddings[ids].astype(np.float32)
+        return self._embeddings.take(ids, axis=0).astype(np.float32, copy=False)
 
     def _open(self) -> Any:
         with self._lock:

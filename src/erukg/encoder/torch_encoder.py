@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,7 +30,7 @@ Tensor: TypeAlias = torch.Tensor
 _LENGTH_STEP = 32
 _TERM_STEP = 64
 # Pieces of a pass, and states times terms: what bounds the memory of a pass.
-_PIECES = {"cpu": 1 << 13, "cuda": 1 << 17}
+_PIECES = {"cpu": 1 << 9, "cuda": 1 << 17}
 # From this many pieces on, a pass rather ends than take rows that would leave much of it to padding.
 _ENOUGH = 1 << 15
 _WASTE = 1.15
@@ -46,8 +47,10 @@ _COLUMNS = 64 * 96
 class TorchEncoder(BatchEncoder):
     """The term-importance model (Eq. 1) with its tag head, run by torch.
 
-    It gives what `Encoder` gives up to rounding: with the arithmetic "int8" of an 8-bit model, the default there, both
-    round alike. Safe to use from several threads, one pass at a time.
+    It gives what `Encoder` gives up to rounding. With the arithmetic "int8" of an 8-bit model, the default there, it
+    follows the order of operations of the CPU, on a GPU by kernels that need Triton, which torch for CUDA brings on
+    Linux; without them both still round alike, but single codes differ. Safe to use from several threads, one pass at
+    a time.
     """
 
     def __init__(
@@ -94,22 +97,22 @@ class TorchEncoder(BatchEncoder):
         return network
 
     def warm_up(self, *, compiled: bool = False) -> bool:
-        """Load everything now; `compiled` also compiles the steps between matrix products.
+        """Load everything now; `compiled` also compiles the steps between matrix products that have no kernels.
 
-        Returns whether they are: where compiling fails they stay as they are, slower and otherwise the same.
+        Returns whether all are compiled: where that fails they stay as they are, slower and otherwise the same.
         """
         empty = np.empty(0, np.int32)
         texts = [(Pieces(np.full(n, self.vocabulary.sep, np.int32), np.arange(n + 1)), empty) for n in (5, 40, 300)]
         if compiled:
-            self._network.fused.compile()
+            self._network.compile()
             try:
                 for some in (texts[:1], texts):
                     self.encode_batch(pack(some, self.window))
                 return True
             except Exception:  # a missing compiler, an old card: compiling may fail in as many ways as there are
-                self._network.fused.use_plain()
+                self._network.use_plain()
         self.encode_batch(pack(texts, self.window))
-        return False
+        return self._network.has_kernels
 
     @cached_property
     def _room(self) -> int:
@@ -165,7 +168,9 @@ class TorchEncoder(BatchEncoder):
 
     def encode_batch(self, packed: Packed, top: int = 0) -> Answers:
         """Run the model over packed texts; with `top`, also the terms of largest weight of the whole vocabulary."""
-        with self._turn, torch.inference_mode():
+        # Kernels run on whatever device is the current one.
+        current = torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
+        with self._turn, torch.inference_mode(), current:
             return self._encode(packed, top)
 
     def _encode(self, packed: Packed, top: int) -> Answers:
@@ -184,7 +189,7 @@ class TorchEncoder(BatchEncoder):
             row_ids = torch.where(place > 0, ids[index.clamp(0, len(packed.ids) - 1)], self.vocabulary.cls)
             row_ids = torch.where(place > lengths, self.vocabulary.sep, row_ids)
             mask = place < lengths + 2
-            states, parts, pooled = self._network.run(row_ids, mask)
+            states, parts, pooled = self._network.run(row_ids, lengths[:, 0] + 2)
             vectors.index_add_(0, owner, pooled * lengths)
             chosen, first, last = (self._send(part) for part in words.of(rows, len(place)))
             tags[chosen] = self._classify(parts.flatten(0, 1), first, last)

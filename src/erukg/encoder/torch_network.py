@@ -1,28 +1,29 @@
 """The transformer in torch: the same arithmetic as the ONNX graph, for many texts at once.
 
-A graph with 8-bit weights rounds activations to 8 bits too, with one scale a text. That is done here as well, so a
-GPU gives what the CPU gives up to the rounding of float32, and its 8-bit matrix units do most of the work.
+A graph with 8-bit weights rounds activations to 8 bits too, with one scale a text. That is done here as well, in the
+same order of operations (`torch_steps`), so that a GPU gives what the CPU gives, and its 8-bit matrix units do most of
+the work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from erukg.encoder.torch_weights import Linear, NetworkWeights
+from erukg.encoder.torch_steps import ExactSteps, Norm, Quantised, Rows, Steps, Tensor
+from erukg.encoder.torch_weights import LayerWeights, Linear, NetworkWeights
 
 __all__ = ["ARITHMETIC", "Network"]
 
 #: How the network may calculate: as the graph does, or with all weights in one floating-point type.
 ARITHMETIC = ("int8", "fp32", "bf16", "fp16")
 
-Tensor: TypeAlias = torch.Tensor
 _TYPES = {"int8": torch.float32, "fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-_BLOCKED = -30000.0
+# How alike the mean states of a trial are, with kernels and without; what differs there are single codes.
+_ALIKE = 0.99
 
 
 class _Dense:
@@ -33,139 +34,150 @@ class _Dense:
         self.weight = _tensor(exact.weight, device, dtype).T.contiguous()
         self.bias = _tensor(exact.bias, device, dtype)
 
-    def __call__(self, x: Tensor, mask: Tensor) -> Tensor:
+    def __call__(self, x: Tensor) -> Tensor:
         return F.linear(x, self.weight, self.bias)
 
 
-class _Quantised:
-    """A linear layer with 8-bit weights and activations, as ONNX's DynamicQuantizeLinear and MatMulInteger."""
+class _Layer:
+    """A transformer layer. Values and their ranges go in and come out."""
 
-    def __init__(self, linear: Linear, device: torch.device, fused: _Fused) -> None:
-        assert linear.scale is not None
-        self.fused = fused
-        weight = torch.from_numpy(np.ascontiguousarray(linear.weight.T)).to(device)
-        self.on_cpu = device.type == "cpu"
-        # Integer products of this size are exact in float32 as well, which is the fast way on a CPU.
-        self.weight = weight.float() if self.on_cpu else weight
-        self.sums = weight.float().sum(1)
-        self.scale = _tensor(linear.scale, device, torch.float32)
-        self.bias = _tensor(linear.bias, device, torch.float32)
+    def __init__(self, weights: LayerWeights, network: Network, *, quantised: bool) -> None:
+        self.network = network
 
-    def __call__(self, x: Tensor, mask: Tensor) -> Tensor:
-        batch, length, width = x.shape
-        codes, scale, shift = self.fused.quantise(x, mask)
-        flat = codes.view(batch * length, width)
-        product = F.linear(flat.float(), self.weight) if self.on_cpu else torch._int_mm(flat, self.weight.T)
-        return self.fused.rescale(product.view(batch, length, -1), shift, scale, self.sums, self.scale, self.bias)
+        def linear(part: Linear) -> Quantised | _Dense:
+            # The 8-bit matrix units of a GPU take sizes in steps of 8.
+            fits = network.device.type == "cpu" or not any(size % 8 for size in part.weight.shape)
+            if quantised and part.scale is not None and fits:
+                return Quantised(part, network.device)
+            return _Dense(part, network.device, network.dtype)
 
+        self.attention, self.output = linear(weights.attention), linear(weights.output)
+        self.inner, self.outer = linear(weights.inner), linear(weights.outer)
+        self.norm1, self.norm2 = network.norm(weights.norm1), network.norm(weights.norm2)
 
-def _quantise(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """x as codes -128 to 127 with one scale a text, and how far 0 is from code 0."""
-    # The range always includes 0, so what is not text may count as 0.
-    real = torch.where(mask, x, 0.0).flatten(1)
-    low, high = real.amin(1).clamp(max=0.0), real.amax(1).clamp(min=0.0)
-    scale = (high - low) / 255.0
-    scale = torch.where(scale == 0, 1.0, scale)
-    zero = torch.round((-low / scale).clamp(0.0, 255.0))
-    codes = torch.round(x / scale[:, None, None]) + (zero - 128.0)[:, None, None]
-    return codes.clamp(-128.0, 127.0).to(torch.int8), scale, 128.0 - zero
+    @property
+    def linears(self) -> tuple[Quantised | _Dense, ...]:
+        return self.attention, self.output, self.inner, self.outer
 
+    def __call__(self, x: Tensor, ranges: Tensor | None, rows: Rows) -> tuple[Tensor, Tensor | None]:
+        steps = self.network.steps
+        joined = self._values(self.attention, x, ranges, rows)
+        mixed = steps.attention(joined, self.network.heads, rows)
+        x, ranges = self._add(x, self.output, *mixed, self.norm1, rows)
+        if isinstance(self.inner, Quantised) and isinstance(self.outer, Quantised):
+            codes = steps.quantise(x, ranges, rows)
+            codes = steps.gelu(self.inner.product(codes), codes, self.inner, rows)
+            product = self.outer.product(codes)
+            return steps.add_norm(x, product, codes, self.outer, self.norm2, self.network.eps, rows)
+        inner = steps.activate(self._values(self.inner, x, ranges, rows))
+        return self._add(x, self.outer, inner, None, self.norm2, rows)
 
-def _rescale(product: Tensor, shift: Tensor, scale: Tensor, sums: Tensor, columns: Tensor, bias: Tensor) -> Tensor:
-    exact = product.float() + shift[:, None, None] * sums
-    return exact * (scale[:, None, None] * columns) + bias
+    def _values(self, linear: Quantised | _Dense, x: Tensor, ranges: Tensor | None, rows: Rows) -> Tensor:
+        if isinstance(linear, _Dense):
+            return linear(x)
+        codes = self.network.steps.quantise(x, ranges, rows)
+        return self.network.steps.rescale(linear.product(codes), codes, linear, rows)
 
-
-def _add_norm(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
-    return F.layer_norm(x + y, (x.shape[2],), weight, bias, eps)
-
-
-class _Fused:
-    """The steps between matrix products; compiled, each is one or two passes over memory instead of many."""
-
-    def __init__(self) -> None:
-        self.use_plain()
-
-    def use_plain(self) -> None:
-        self.quantise: Callable[..., tuple[Tensor, Tensor, Tensor]] = _quantise
-        self.rescale: Callable[..., Tensor] = _rescale
-        self.add_norm: Callable[..., Tensor] = _add_norm
-
-    def compile(self) -> None:
-        self.quantise, self.rescale, self.add_norm = (
-            torch.compile(step, dynamic=True) for step in (_quantise, _rescale, _add_norm)
-        )
+    def _add(
+        self, x: Tensor, linear: Quantised | _Dense, y: Tensor, ranges: Tensor | None, norm: Norm, rows: Rows
+    ) -> tuple[Tensor, Tensor | None]:
+        steps, eps = self.network.steps, self.network.eps
+        if isinstance(linear, _Dense):
+            return steps.sum_norm(x, linear(y), norm, eps, rows)
+        codes = steps.quantise(y, ranges, rows)
+        return steps.add_norm(x, linear.product(codes), codes, linear, norm, eps, rows)
 
 
 class Network:
-    """The encoder on one device. `run` takes padded rows of word pieces."""
+    """The encoder on one device. `run` takes padded rows of word pieces.
+
+    `steps` are the kernels where there are some; `use_plain` takes what torch has instead, `compile` lets torch compile
+    that.
+    """
 
     def __init__(self, weights: NetworkWeights, table: np.ndarray[Any, Any], device: torch.device, arithmetic: str):
         self.device, self.dtype, self.heads, self.eps = device, _TYPES[arithmetic], weights.heads, weights.eps
-        # For what does not feed back into the network: tags and the weights of the whole vocabulary.
+        # For the weights of the whole vocabulary: nothing depends on their last bits.
         self.half = self.dtype if self.dtype != torch.float32 or device.type == "cpu" else torch.float16
         self.table = _tensor(table, device, torch.float32)
         self.width = table.shape[1]
         self.positions = _tensor(weights.positions, device, torch.float32)
-        self.norm = self._norm(weights.norm)
-        self.fused = _Fused()
-
-        def linear(part: Linear) -> Callable[[Tensor, Tensor], Tensor]:
-            # The 8-bit matrix units of a GPU take sizes in steps of 8.
-            fits = device.type == "cpu" or not (part.weight.shape[0] % 8 or part.weight.shape[1] % 8)
-            if arithmetic == "int8" and part.scale is not None and fits:
-                return _Quantised(part, device, self.fused)
-            return _Dense(part, device, self.dtype)
-
-        self.layers = [
-            (
-                linear(layer.attention),
-                linear(layer.output),
-                self._norm(layer.norm1),
-                linear(layer.inner),
-                linear(layer.outer),
-                self._norm(layer.norm2),
-            )
-            for layer in weights.layers
-        ]
+        self.first_norm = (
+            _tensor(weights.norm[0], device, torch.float32),
+            _tensor(weights.norm[1], device, torch.float32),
+        )
+        self.steps: Steps = Steps()
+        # Why there are no kernels, where there could be some.
+        self.without_kernels = ""
+        self.layers = [_Layer(layer, self, quantised=arithmetic == "int8") for layer in weights.layers]
+        self.quantised = any(isinstance(part, Quantised) for layer in self.layers for part in layer.linears)
         self.transform = _Dense(weights.transform, device, self.dtype)
-        self.transform_norm = self._norm(weights.transform_norm)
+        self.transform_norm = self.norm(weights.transform_norm)
         self.tag_layers = 0, len(self.layers) // 2, len(self.layers)
-        self.tags = _tensor(weights.tags, device, self.half)
+        # A class that flips makes other phrases, so tags are as exact as on the CPU unless nothing is.
+        self.tags = _tensor(weights.tags, device, self.dtype)
         self.tag_width = weights.tags.shape[1]
+        self.use_plain()
+        if self.quantised and device.type == "cuda":
+            self._try_kernels()
 
-    def _norm(self, norm: tuple[Any, Any]) -> tuple[Tensor, Tensor]:
+    @property
+    def has_kernels(self) -> bool:
+        return type(self.steps) not in (Steps, ExactSteps)
+
+    def use_plain(self) -> None:
+        self.steps = ExactSteps() if self.quantised and self.device.type == "cpu" else Steps()
+
+    def compile(self) -> None:
+        """Let torch compile what is between matrix products, unless there are kernels for it."""
+        if not self.has_kernels:
+            self.steps = Steps()
+            self.steps.compile()
+
+    def norm(self, norm: tuple[Any, Any]) -> Norm:
         return _tensor(norm[0], self.device, self.dtype), _tensor(norm[1], self.device, self.dtype)
 
-    def _normalise(self, x: Tensor, norm: tuple[Tensor, Tensor]) -> Tensor:
-        return F.layer_norm(x, (self.width,), *norm, self.eps)
-
-    def run(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def run(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """States [batch, length, width], what pieces give to tags [batch, length, 2 · tag width], mean [batch, width].
 
-        `mask` [batch, length] is true on the pieces of a row.
+        `lengths` [batch] says how many of `ids` [batch, length] are pieces of a row.
         """
-        batch, length = ids.shape
-        x = F.embedding(ids, self.table) + self.positions[:length]
-        x = F.layer_norm(x, (self.width,), self.norm[0].float(), self.norm[1].float(), self.eps).to(self.dtype)
-        real = mask[:, :, None]
-        bias = torch.where(mask, 0.0, _BLOCKED).to(self.dtype)[:, None, None, :].expand(batch, 1, length, length)
+        rows = Rows(lengths.to(torch.int32), ids.shape[1])
+        x = F.embedding(ids, self.table) + self.positions[: rows.length]
+        x, ranges = self.steps.norm(x, self.first_norm, self.eps, rows)
+        x = x.to(self.dtype)
         hidden = [x]
-        for attention, output, norm1, inner, outer, norm2 in self.layers:
-            q, k, v = attention(x, real).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=1.0)
-            joined = mixed.transpose(1, 2).reshape(batch, length, self.width)
-            x = self.fused.add_norm(x, output(joined, real), *norm1, self.eps)
-            x = self.fused.add_norm(x, outer(F.gelu(inner(x, real)), real), *norm2, self.eps)
+        for layer in self.layers:
+            x, ranges = layer(x, ranges, rows)
             hidden.append(x)
-        read = torch.cat([hidden[layer] for layer in self.tag_layers], 2).to(self.half)
-        tags = (read @ self.tags).float()
-        states = self._normalise(F.gelu(self.transform(x, real)), self.transform_norm)
-        return states, tags, self._mean(x, real)
+        tags = (torch.cat([hidden[number] for number in self.tag_layers], 2) @ self.tags).float()
+        states = F.gelu(self.transform(x))
+        states = F.layer_norm(states, (self.width,), *self.transform_norm, self.eps)
+        return states, tags, _mean(x, rows)
 
-    def _mean(self, x: Tensor, real: Tensor) -> Tensor:
-        total = torch.where(real, x.float(), 0.0).sum(1)
-        return F.normalize(total / real.sum(1).clamp(min=1), dim=1)
+    def _try_kernels(self) -> None:
+        """Take the kernels if they can be had, can be compiled here and give what torch gives."""
+        ids = torch.arange(64, device=self.device).view(2, 32) % len(self.table)
+        lengths = torch.tensor([32, 7], device=self.device)
+        try:
+            from erukg.encoder.torch_fused import KernelSteps
+
+            with torch.inference_mode(), torch.cuda.device(self.device):
+                expected = self.run(ids, lengths)[2]
+                self.steps = KernelSteps(self.heads, self.width)
+                alike = float(F.cosine_similarity(self.run(ids, lengths)[2], expected).min())
+        except Exception as error:  # no Triton, no compiler, an old card, other sizes: as many kinds as reasons
+            self.without_kernels = f"{type(error).__name__}: {error}"
+            self.use_plain()
+            return
+        if not alike > _ALIKE:
+            self.without_kernels = f"their results differ from torch's (likeness {alike:.4f})"
+            self.use_plain()
+
+
+def _mean(x: Tensor, rows: Rows) -> Tensor:
+    total = torch.where(rows.mask[:, :, None], x.float(), 0.0).sum(1)
+    return F.normalize(total / rows.lengths[:, None].clamp(min=1), dim=1)
 
 
 def _tensor(array: Any, device: torch.device, dtype: torch.dtype) -> Tensor:

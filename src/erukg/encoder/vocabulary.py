@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +60,22 @@ class Vocabulary:
     def pieces(self, words: Sequence[str]) -> Pieces:
         """The pieces of each word, without [CLS] and [SEP]."""
         rows = self._rows(words)
-        starts = np.zeros(len(words) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=starts[1:])
-        return Pieces(np.fromiter((i for row in rows for i in row), np.int32, int(starts[-1])), starts)
+        return Pieces(np.array(list(chain.from_iterable(rows)), np.int32), _starts(rows))
 
     def phrase_terms(self, phrases: Sequence[str]) -> Terms:
         """The pieces c_i of each phrase c."""
         split = [phrase.split() for phrase in phrases]
-        known = dict(zip(words := list({w for p in split for w in p}), self._rows(words), strict=True))
-        rows = [[i for word in phrase for i in known[word]] for phrase in split]
-        indptr = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=indptr[1:])
-        return Terms(indptr, np.fromiter((i for row in rows for i in row), np.int32, int(indptr[-1])))
+        rows = self._rows(list(chain.from_iterable(split)))
+        words = np.zeros(len(split) + 1, np.int64)
+        np.cumsum(list(map(len, split)), out=words[1:])
+        return Terms(_starts(rows)[words], np.array(list(chain.from_iterable(rows)), np.int32))
 
     def _rows(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         cache = self._pieces
+        try:
+            return [cache[word] for word in words]
+        except KeyError:
+            pass
         missing = [word for word in dict.fromkeys(words) if word not in cache]
         if missing:
             if len(cache) + len(missing) > _CACHE_WORDS:
@@ -88,3 +90,10 @@ class Vocabulary:
                 found[word_index].append(piece)
             cache.update(zip(missing, map(tuple, found), strict=True))
         return [cache[word] for word in words]
+
+
+def _starts(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Where each of the rows begins when they are laid end to end, and where the last ends."""
+    starts = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(list(map(len, rows)), out=starts[1:])
+    return starts

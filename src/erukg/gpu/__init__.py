@@ -1,10 +1,14 @@
 """Streams of documents with the model on a GPU: one process runs it, others do the rest, nobody waits for long.
 
-    caller ── texts ──> workers (words, neighbours) ── pieces ──> server (the model, on the device)
-    caller <─ results ─ workers (phrases, scores)  <── weights ── server
+    caller ── texts ──> workers (queries)         ── posting lists ──> server (BM25, on the device)
+                        workers (words, pieces)   <── neighbours ───── server
+                        workers                   ── pieces ─────────> server (the model, on the device)
+    caller <─ results ─ workers (phrases, scores) <── weights ──────── server
 
-Each worker keeps what it knows of a text between its two halves of the work. Texts travel in chunks; how many are on
-the way at once is bounded, so memory is constant, and results come in the order of the texts.
+Each worker keeps what it knows of a text between the parts of the work. Texts travel in chunks; how many are on the way
+at once is bounded, so memory is constant, and results come in the order of the texts. Every process reads and sends in
+threads of its own, so that none that works waits for another one that does. Where the device has too little memory for
+the posting lists, the workers search for the neighbours themselves.
 """
 
 from erukg.gpu.streams import standing_encoded, standing_keyphrases, stream_encoded, stream_keyphrases

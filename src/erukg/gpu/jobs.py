@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,15 +13,20 @@ from numpy.typing import NDArray
 
 from erukg.collection import Collection
 from erukg.collection.analyser import phrases_of
+from erukg.collection.analysis import Query, analyse
 from erukg.collection.encoded import EncodedDocument, Phrase
+from erukg.collection.reader import Hits
 from erukg.document import Document
 from erukg.encoder import Encoder, Encoding, Pieces
 from erukg.errors import CollectionError, ErukgWarning
 from erukg.generator import KeyphraseGenerator
 from erukg.gpu.compact import Compact, compact, restore
+from erukg.gpu.queries import Index, Lists
 from erukg.settings import Settings
 
 __all__ = ["CollectionJob", "Job", "KeyphraseJob", "Task", "Top"]
+
+_NO_QUERY = Query(np.empty(0, np.uint64), np.empty(0, np.int64), 0)
 
 Top = tuple[NDArray[np.int32], NDArray[np.float32]]
 
@@ -31,7 +37,17 @@ class Task(Protocol):
     @property
     def window(self) -> int: ...
 
-    def read(self, item: Any) -> tuple[Any, Pieces, NDArray[np.int32]]:
+    def ask(self, items: Sequence[Any]) -> tuple[Any, Lists] | None:
+        """What to keep until the device has searched for the texts, and what it is to search; None for nothing."""
+        ...
+
+    def found(
+        self, items: Sequence[Any], kept: Any, documents: NDArray[np.int32], scores: NDArray[np.float32]
+    ) -> list[Hits | None]:
+        """What the device has found for each of the texts; None where the search is left to `read`."""
+        ...
+
+    def read(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
         """What to keep of the text until the model has run, its pieces, and the terms whose weights are wanted."""
         ...
 
@@ -75,7 +91,10 @@ class KeyphraseJob:
                 background = Collection.open(self.collection)
             if background.manifest.number != self.commit:
                 raise CollectionError(f"{self.collection} has changed since it was opened; open it again.")
-        return _KeyphraseTask(KeyphraseGenerator(encoder, background), encoder.window, self)
+        index = None
+        if self.collection is not None and self.settings.uses_neighbours:
+            index = Index(self.collection, self.commit)
+        return _KeyphraseTask(KeyphraseGenerator(encoder, background), background, index, encoder.window, self)
 
     def restore(self, result: Compact) -> Any:
         return restore(result)
@@ -84,12 +103,30 @@ class KeyphraseJob:
 @dataclass(frozen=True, slots=True)
 class _KeyphraseTask:
     generator: KeyphraseGenerator
+    background: Collection | None
+    index: Index | None
     window: int
     job: KeyphraseJob
 
-    def read(self, item: Any) -> tuple[Any, Pieces, NDArray[np.int32]]:
+    def ask(self, items: Sequence[Any]) -> tuple[Any, Lists] | None:
+        if self.index is None:
+            return None
+        queries = [_query(text) for _, text in items]
+        return queries, self.index.lists_of([query or _NO_QUERY for query in queries])
+
+    def found(
+        self, items: Sequence[Any], kept: Any, documents: NDArray[np.int32], scores: NDArray[np.float32]
+    ) -> list[Hits | None]:
+        assert self.index is not None
+        ids = [id for id, _ in items]
+        queries = [query or _NO_QUERY for query in kept]
+        hits = self.index.choose(queries, documents, scores, self.job.settings.neighbours, ids)
+        return [None if query is None else hit for query, hit in zip(kept, hits, strict=True)]
+
+    def read(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
         id, text = item
-        reading = self.generator.read(text, self.job.top_k, self.job.settings, id=id)
+        near = None if hits is None or self.background is None else self.background.gather(hits)
+        reading = self.generator.read(text, self.job.top_k, self.job.settings, id=id, neighbourhood=near)
         return (id, reading), reading.pieces, reading.terms
 
     def finish(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
@@ -97,6 +134,16 @@ class _KeyphraseTask:
         job = self.job
         result = self.generator.finish(reading, encoding, job.top_k, job.settings, explain=job.explain, id=id)
         return compact(result)
+
+
+def _query(text: Any) -> Query | None:
+    """The text as a query; None for what cannot be one, which `read` then refuses in its own words."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return analyse(text)
+    except UnicodeError:  # half a character
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +172,13 @@ class _CollectionTask:
     def window(self) -> int:
         return self.encoder.window
 
-    def read(self, item: Any) -> tuple[Any, Pieces, NDArray[np.int32]]:
+    def ask(self, items: Sequence[Any]) -> None:
+        return None
+
+    def found(self, items: Sequence[Any], kept: Any, documents: Any, scores: Any) -> list[Hits | None]:
+        return [None] * len(items)
+
+    def read(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
         document = Document.parse(item)
         pieces = self.encoder.pieces(document.words)
         terms = np.unique(pieces.ids)

@@ -8,9 +8,9 @@ from itertools import islice
 from multiprocessing.connection import wait
 from typing import Any
 
-from erukg.errors import ErukgError
+from erukg.errors import ErukgError, InputError
 from erukg.gpu.jobs import Job
-from erukg.gpu.messages import Failure, receive, send
+from erukg.gpu.messages import Failure, Load, receive, send
 from erukg.gpu.process import Process, pair
 from erukg.gpu.server import Model
 from erukg.parallel import cores
@@ -19,8 +19,9 @@ __all__ = ["Standing", "stream"]
 
 # Texts that travel together.
 CHUNK = 64
-# Chunks that are on the way at once, for each worker: one it works on, some that wait for the model or for their turn.
-_AHEAD = 4
+# Chunks that are on the way at once, for each worker: one it works on, others that wait for their neighbours, for the
+# model or for their turn.
+_AHEAD = 6
 
 
 def stream(
@@ -42,22 +43,31 @@ class Standing:
         self._model, self._job = model, job
         self._workers = workers or max(1, cores() - 2)
         self._crew: _Crew | None = None
+        self._last: _Crew | None = None
 
     def stream(self, items: Iterable[Any], chunk: int = CHUNK) -> Iterator[Any]:
         """The job's result for each item, in order; one stream at a time."""
         crew, self._crew = self._crew or _Crew(self._model, self._job, self._workers), None
+        self._last = crew
         try:
             yield from crew.run(items, chunk)
         except BaseException:
             # It may still be at work on what nobody wants any more.
+            self._last = None
             crew.close()
             raise
         self._crew = crew
 
+    def load(self) -> tuple[Load, list[float]]:
+        """What the server of the last stream has done so far, and the CPU seconds that it and each worker took."""
+        if self._last is None:
+            raise InputError("There is no stream whose processes are at work.")
+        return self._last.load()
+
     def close(self) -> None:
         if self._crew is not None:
             self._crew.close()
-            self._crew = None
+            self._crew = self._last = None
 
 
 class _Crew:
@@ -79,6 +89,7 @@ class _Crew:
         self._by_connection: dict[Any, Process] = {member.connection: member for member in self._members}
         self._done: dict[int, list[Any]] = {}
         self._owner: dict[int, Process] = {}
+        self._load: Load | None = None
 
     def run(self, items: Iterable[Any], chunk: int) -> Iterator[Any]:
         source = iter(items)
@@ -125,9 +136,19 @@ class _Crew:
                 raise self._lost(self._by_connection[connection]) from None
             if isinstance(message, Failure):
                 raise message.error
+            if isinstance(message, Load):
+                self._load = message
+                continue
             number, results = message
             self._done[number] = results
             self._busy[self._owner.pop(number)] -= 1
+
+    def load(self) -> tuple[Load, list[float]]:
+        self._load = None
+        send(self._members[0].connection, None)
+        while self._load is None:
+            self._listen()
+        return self._load, [member.cpu_seconds() for member in self._members]
 
     def _lost(self, member: Process) -> ErukgError:
         server = self._members[0]

@@ -6,7 +6,6 @@ in each of them.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from erukg.errors import ErukgError
-from erukg.gpu.messages import portable, receive, send
+from erukg.gpu.messages import Outbox, fail, receive, send
 
 __all__ = ["Process", "main", "pair"]
 
@@ -60,6 +59,15 @@ class Process:
         self.number = self._popen.pid
         send(self.connection, order)
 
+    def cpu_seconds(self) -> float:
+        """The time of a core that it has taken so far, its threads together; 0 when it has ended."""
+        try:
+            # The name of the program, in brackets, may hold anything.
+            fields = Path(f"/proc/{self.number}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def exit_code(self) -> int | None:
         """How it ended, after a moment; None if it has not."""
         try:
@@ -88,16 +96,15 @@ def main() -> None:
         order: Any = receive(caller)
     except EOFError:
         return
+    outbox = Outbox(caller)
     try:
         if role == "worker":
             from erukg.gpu.worker import work
 
-            work(caller, others[0], order)
+            work(caller, outbox, others[0], order)
         else:
             from erukg.gpu.server import serve
 
-            serve(caller, others, order)
+            serve(caller, outbox, others, order)
     except BaseException as error:
-        with contextlib.suppress(OSError):  # the caller may have gone, and then nobody is left to be told
-            send(caller, portable(error))
-        os._exit(1)
+        fail(outbox, error)

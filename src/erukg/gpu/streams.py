@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from erukg.collection import Collection
 from erukg.encoder.batch import BatchEncoder
 from erukg.errors import InputError
 from erukg.gpu.jobs import CollectionJob, KeyphraseJob
 from erukg.gpu.pipeline import CHUNK, Standing, stream
+from erukg.gpu.queries import SPARE, SearchPlan
 from erukg.gpu.server import Model
 from erukg.settings import Settings
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
     from erukg.results import Keyphrases
 
-__all__ = ["standing_encoded", "standing_keyphrases", "stream_encoded", "stream_keyphrases"]
+__all__ = ["keyphrase_job", "standing_encoded", "standing_keyphrases", "stream_encoded", "stream_keyphrases"]
+
+SearchOn: TypeAlias = Literal["device", "workers"]
 
 
 def stream_keyphrases(
@@ -30,9 +34,14 @@ def stream_keyphrases(
     explain: bool = False,
     workers: int | None = None,
     chunk: int = CHUNK,
+    search: SearchOn | None = None,
 ) -> Iterator[Keyphrases]:
-    """`generator.generate` for (id, text) pairs; `workers` is the number of processes beside the model's."""
-    model, job = _keyphrase_job(generator, top_k, settings, explain)
+    """`generator.generate` for (id, text) pairs; `workers` is the number of processes beside the model's.
+
+    `search` is where neighbours are searched for: where the model runs ("device"), or in the processes beside it
+    ("workers"), which also do so when the device has too little memory; None is the device if that is a GPU.
+    """
+    model, job = keyphrase_job(generator, top_k, settings, explain, search)
     return stream(model, job, items, workers, chunk)
 
 
@@ -43,14 +52,16 @@ def standing_keyphrases(
     *,
     explain: bool = False,
     workers: int | None = None,
+    search: SearchOn | None = None,
 ) -> Standing:
     """The same for many streams, one after the other, whose processes start only once."""
-    return Standing(*_keyphrase_job(generator, top_k, settings, explain), workers)
+    return Standing(*keyphrase_job(generator, top_k, settings, explain, search), workers)
 
 
-def _keyphrase_job(
-    generator: KeyphraseGenerator, top_k: int, settings: Settings, explain: bool
+def keyphrase_job(
+    generator: KeyphraseGenerator, top_k: int, settings: Settings, explain: bool, search: SearchOn | None
 ) -> tuple[Model, KeyphraseJob]:
+    """What the server and the workers of such a stream are told."""
     encoder, background = generator.encoder, generator.background
     if not isinstance(encoder, BatchEncoder):
         raise InputError("This generator's model does not run on a device; make it with from_pretrained(device=...).")
@@ -66,7 +77,12 @@ def _keyphrase_job(
         settings,
         explain,
     )
-    return _model(encoder, job.top), job
+    plan = None
+    if search is None:
+        search = "workers" if encoder.device_name == "cpu" else "device"
+    if job.collection is not None and settings.uses_neighbours and search == "device":
+        plan = SearchPlan(job.collection, job.commit, settings.neighbours + SPARE)
+    return replace(_model(encoder, job.top), search=plan), job
 
 
 def stream_encoded(

@@ -98,9 +98,11 @@ _PLAIN = re.compile(_SHARED)
 
 # Cheap tests for whether those patterns can find anything at all.
 _PLAIN_HINT = re.compile(r"[\\&<{}\n'\u2019]")
-_SIGN_HINT = re.compile(
-    r"[\\$<&{}\u00a9\u00ad]|```|[-\u2010][ \t]*\n|\[[\dA-Z]|/su[bp][ ]|/spl[ ]|\([cC]\)|[ ]['\u2019]s"
-    r"|,[ ]?\d{4}[a-z]?[;,)]"
+_SIGN_HINTS = (*"\\$<&{}\u00a9\u00ad", "```", "/sub ", "/sup ", "/spl ", "(c)", "(C)", " 's", " \u2019s")
+_SIGN_PATTERNS = (
+    re.compile(r"[-\u2010][ \t]*\n"),
+    re.compile(r"\[[\dA-Z]"),
+    re.compile(r",[ ]?\d{4}[a-z]?[;,)]"),
 )
 _WORD_HINTS = ("://", "www.", "10.", "arXiv:", " et al", "opyright", "rights reserved", "Abstract")
 
@@ -142,7 +144,7 @@ def clean(text: str) -> Cleaned:
     pieces: list[str] = []
     edits: list[tuple[int, int, int, int]] = []
     worded = any(hint in text for hint in _WORD_HINTS)
-    if not worded and not _SIGN_HINT.search(text):
+    if not worded and not _signed(text):
         return Cleaned(text, np.empty((0, 4), np.int64))
     pattern = _markup(worded)
     closings: dict[str, int] = {}
@@ -165,6 +167,11 @@ def clean(text: str) -> Cleaned:
         match = pattern.search(text, done)
     pieces.append(text[done:])
     return Cleaned("".join(pieces) if edits else text, np.array(edits, np.int64).reshape(-1, 4))
+
+
+def _signed(text: str) -> bool:
+    # One pattern for all of it would have to try every sign at every character.
+    return any(hint in text for hint in _SIGN_HINTS) or any(pattern.search(text) for pattern in _SIGN_PATTERNS)
 
 
 @cache

@@ -69,7 +69,8 @@ class TrainConfig:
     tag_weight: float = 0.2
     tag_batch: int = 64
     tag_detach: bool = False
-    teacher: str | None = None
+    # A model folder, or several: a pupil learns the mean of what its teachers say.
+    teacher: str | tuple[str, ...] | None = None
     distill_scores: float = 0.0
     distill_terms: float = 0.0
     weight_decay: float = 0.01
@@ -88,6 +89,13 @@ class TrainConfig:
     # A model with fewer non-zero terms a document, or a larger share of all terms, is refused.
     min_terms: float = 2.0
     max_terms_share: float = 0.5
+
+    @property
+    def teachers(self) -> tuple[str, ...]:
+        """The folders of the teachers, if the pupil is to learn anything from them."""
+        if not self.teacher or not (self.distill_scores or self.distill_terms):
+            return ()
+        return (self.teacher,) if isinstance(self.teacher, str) else self.teacher
 
     def replace(self, **changes: Any) -> TrainConfig:
         """A changed copy; unknown names are refused."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,10 +42,12 @@ def to_tensors(batch: Any, pin: bool) -> Any:
 
 
 class Stepper:
-    """Losses of a batch under one configuration, model and optional teacher."""
+    """Losses of a batch under one configuration, model and any number of teachers."""
 
-    def __init__(self, config: TrainConfig, model: TermModel, teacher: TermModel | None, device: torch.device) -> None:
-        self.config, self.model, self.teacher, self.device = config, model, teacher, device
+    def __init__(
+        self, config: TrainConfig, model: TermModel, teachers: Sequence[TermModel], device: torch.device
+    ) -> None:
+        self.config, self.model, self.teachers, self.device = config, model, teachers, device
         self.steps: dict[str, Callable[[Any, float, bool], Losses]] = {
             "mlm": self.mlm,
             "splade": self.splade,
@@ -90,6 +92,15 @@ class Stepper:
                 vectors.append(model.vector(outputs))
         return reference, torch.cat(documents), reference_vector, torch.cat(vectors)
 
+    def _taught(self, batch: TripletBatch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Term weights of references and documents as the teachers give them, on average."""
+        with torch.no_grad():
+            q, d, _, _ = self._represent(self.teachers[0], batch)
+            for teacher in self.teachers[1:]:
+                more = self._represent(teacher, batch)
+                q, d = q + more[0], d + more[1]
+        return q / len(self.teachers), d / len(self.teachers)
+
     def splade(self, batch: TripletBatch, progress: float, detail: bool) -> Losses:
         """Ranking, FLOPS, dense contrast, tags and distillation of one batch of triplets."""
         config = self.config
@@ -111,9 +122,8 @@ class Stepper:
         if batch.tags is not None and config.tag_weight:
             parts["tags"] = self._tag_loss(batch.tags, config.tag_detach)
             total = total + config.tag_weight * parts["tags"]
-        if self.teacher is not None:
-            with torch.no_grad():
-                tq, td, _, _ = self._represent(self.teacher, batch)
+        if self.teachers:
+            tq, td = self._taught(batch)
             if config.distill_scores:
                 parts["distill"] = losses.score_distillation(scores, (tq @ td.T)[:, order], masked)
                 total = total + config.distill_scores * parts["distill"]

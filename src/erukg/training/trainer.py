@@ -17,6 +17,7 @@ from erukg.training.base import known_tags, load_base, save_base
 from erukg.training.checkpoint import State
 from erukg.training.data import Batches, Prepared, prefetch
 from erukg.training.devscore import DevScores, load_dev, score_documents
+from erukg.training.model import TermModel
 from erukg.training.parts import read_weights
 from erukg.training.presets import Stage, TrainConfig
 from erukg.training.runlog import RunLog
@@ -53,11 +54,7 @@ class Trainer:
         self.model.dropout = config.dropout
         self.model.to(self.device)
         self.model.compiled = config.compile and self.device.type == "cuda"
-        teacher = None
-        if config.teacher and (config.distill_scores or config.distill_terms):
-            teacher = load_base(config.teacher)[0].to(self.device).eval().requires_grad_(False)
-            teacher.compiled = self.model.compiled
-        self.stepper = Stepper(config, self.model, teacher, self.device)
+        self.stepper = Stepper(config, self.model, [self._load_teacher(path) for path in config.teachers], self.device)
         self.batches = Batches(
             self.data,
             config.seed,
@@ -253,10 +250,16 @@ class Trainer:
         optimizer.step()
         self.log.add(losses.total.detach(), losses.parts, norm, bad)
 
+    def _load_teacher(self, folder: str) -> TermModel:
+        teacher = load_base(folder)[0]
+        teacher.to(self.device).eval().requires_grad_(False)
+        teacher.compiled = self.model.compiled
+        return teacher
+
     def _uncompile(self) -> None:
         self.model.compiled = False
-        if self.stepper.teacher is not None:
-            self.stepper.teacher.compiled = False
+        for teacher in self.stepper.teachers:
+            teacher.compiled = False
 
     def _watch(self, name: str, figures: dict[str, float], progress: float) -> None:
         if figures.get("skipped", 0) > _MAX_SKIPPED:

@@ -90,8 +90,9 @@ def _training(summary: dict[str, Any], config: dict[str, Any]) -> list[str]:
                 f"{chosen['learning_rate']:g}, {chosen['warmup_steps']} warm-up steps, linear decay"
             )
     if config.get("teacher") and (config.get("distill_terms") or config.get("distill_scores")):
+        teachers = [config["teacher"]] if isinstance(config["teacher"], str) else config["teacher"]
         lines.append(
-            f"- taught by {Path(config['teacher']).name}: term weights {config['distill_terms']:g}, "
+            f"- taught by {' and '.join(Path(teacher).name for teacher in teachers)}: term weights {config['distill_terms']:g}, "
             f"scores {config['distill_scores']:g}"
         )
     mixture = {k: v for k, v in config["mixture"].items() if k not in config["leave_out"]}

@@ -1,0 +1,118 @@
+"""The scan over posting lists of several blocks, against BM25 worked out document by document."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from erukg.collection import analysis
+from erukg.collection.gather import Gathered
+from erukg.collection.postings import BLOCK, pack
+from erukg.collection.ragged import gather_lists
+from erukg.collection.search import OVERHANG, best_first, idf, norms, scan, scan_order
+from erukg.neighbours import Neighbourhood
+
+N = 3 * BLOCK + 700
+
+
+class Lists:
+    """Random posting lists, rare terms and common ones, with small, middling and large frequencies."""
+
+    def __init__(self, seed: int, terms: int = 24) -> None:
+        rng = np.random.default_rng(seed)
+        self.table = np.zeros((terms, N), np.int64)
+        for row, share in zip(self.table, 0.4 * 0.7 ** np.arange(terms), strict=True):
+            chosen = np.flatnonzero(rng.random(N) < share + 1e-4)
+            row[chosen] = rng.choice([1, 1, 1, 1, 2, 3, 5, 17, 18, 300], len(chosen))
+        frequencies = (self.table > 0).sum(1)
+        which, documents = np.nonzero(self.table)
+        indptr = np.searchsorted(which, np.arange(terms + 1))
+        counts = self.table[which, documents].astype(np.int32)
+        self.words, ends = pack(indptr, documents.astype(np.int32), counts)
+        starts = np.concatenate(([0], ends[:-1]))
+        factors = (rng.integers(1, 4, terms) * idf(frequencies, N)).astype(np.float32)
+        order = scan_order(factors, frequencies)
+        self.table, self.factors = self.table[order], factors[order]
+        self.starts, self.stops = starts[order], ends[order]
+        lengths = rng.integers(20, 400, N).astype(np.uint32)
+        self.norm = norms(lengths, float(lengths.mean()), 0.9, 0.4)
+        self.dead = (rng.random(N) < 0.1).astype(np.uint8)
+
+    def scores(self) -> NDArray[np.float64]:
+        inverse = 1 / self.norm[:N].astype(np.float64) - 1
+        parts = self.factors[:, None] * (self.table / np.maximum(self.table + inverse, 1e-9))
+        return np.where(self.dead, 0.0, parts.sum(0))
+
+    def scan(self, keep: int, blocks: list[int]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """The best of all ranges of blocks, each scanned by itself."""
+        found = []
+        for first, last in pairwise(blocks):
+            scores, documents = np.empty(keep, np.float32), np.empty(keep, np.int64)
+            size = scan(
+                self.words, self.starts, self.stops, self.factors, self.norm, N, first, last, 0, self.dead,
+                np.ones(N, np.uint64), np.uint64(0), np.empty(0, np.uint8), np.zeros(N + 1, np.uint32),
+                np.empty(0, np.uint8), scores, documents, 0,
+            )  # fmt: skip
+            assert size >= 0
+            found.append((scores[:size], documents[:size]))
+        return best_first(np.concatenate([s for s, _ in found]), np.concatenate([d for _, d in found]), keep)
+
+
+@pytest.mark.parametrize("keep", [1, 10, 100, 2000])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_lists_passed_over_change_nothing(seed: int, keep: int) -> None:
+    lists = Lists(seed)
+    assert len(lists.norm) >= N + OVERHANG
+    expected = lists.scores()
+    scores, documents = lists.scan(keep, [0, 4])
+    assert len(set(documents.tolist())) == len(documents) == keep
+    np.testing.assert_allclose(scores, expected[documents], rtol=1e-5)
+    np.testing.assert_allclose(scores, np.sort(expected)[::-1][:keep], rtol=1e-5)
+
+
+@pytest.mark.parametrize("blocks", [[0, 1, 2, 3, 4], [0, 2, 4], [0, 3, 4]])
+def test_scores_do_not_depend_on_where_the_scan_begins(blocks: list[int]) -> None:
+    lists = Lists(5)
+    whole, parts = lists.scan(50, [0, 4]), lists.scan(50, blocks)
+    assert np.array_equal(whole[0], parts[0])
+    assert np.array_equal(whole[1], parts[1])
+
+
+def test_lists_are_gathered_and_checked() -> None:
+    values, offsets = np.arange(10, 20, dtype=np.uint16), np.array([0, 3, 3, 10], np.uint32)
+    indptr = np.empty(4, np.int64)
+    out = gather_lists(values, offsets, np.array([2, 1, 0]), indptr)
+    assert out.tolist() == [*range(13, 20), 10, 11, 12]
+    assert indptr.tolist() == [0, 7, 7, 10]
+    gather_lists(values, np.array([0, 3, 3, 11], np.uint32), np.array([0, 1, 2]), indptr)
+    assert indptr[0] < 0
+
+
+def test_term_weights_are_read_once_and_travel_along() -> None:
+    asked = []
+
+    def later() -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        asked.append(1)
+        return np.array([4], np.int32), np.array([0.5], np.float32)
+
+    number, share = np.array([7]), np.array([1], np.float32)
+    near = Gathered(number, share, np.array([3]), share, (np.array([3]), np.array([0])), later)
+    assert not asked
+    assert near.term_ids.tolist() == [4]
+    assert near.term_weights.tolist() == [0.5]
+    assert asked == [1]
+    copy = pickle.loads(pickle.dumps(near))
+    assert type(copy) is Neighbourhood
+    assert (copy.documents.tolist(), copy.term_ids.tolist(), copy.phrase_ids.tolist()) == ([7], [4], [3])
+
+
+@given(st.text(st.sampled_from("abZ1_' -.\x1f\u00e9\u2019"), max_size=30))
+def test_ascii_texts_have_the_same_words_as_all_others(text: str) -> None:
+    odd = analysis._words(text + " \u00e9")
+    assert [*analysis._words(text), "\u00e9"] == odd
