@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import threading
 import time
@@ -112,10 +113,10 @@ def test_on_several_cores_systems_take_turns_on_blocks(tiny_model: Path, tiny_co
         Plan.quick(), against=names, model=str(tiny_model), collection=str(tiny_collection), cores=2
     )
     seen: list[tuple[int, int]] = []
-    texts = documents(23, 30)
+    texts = documents(43, 30)
     found = compare(plan, {"extract": Settings().extraction()}, texts, None, lambda _, i, n: seen.append((i, n)))
     assert list(found["systems"]) == ["erukg, extract", *names]
-    assert all(row["documents"] == 23 and row["seconds"] > 0 for row in found["systems"].values())
+    assert all(row["documents"] == 43 and row["seconds"] > 0 for row in found["systems"].values())
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert set(found["ratios"]) == set(names)
 
@@ -164,6 +165,14 @@ def test_a_process_that_fails_is_an_error_that_says_why() -> None:
         cold_start("extract", ["--model", "no-such-model"], 0)
     with pytest.raises(ErukgError, match="no-such-model"):
         peak_memory("no-such-model", None, 1, 50)
+
+
+def test_memory_is_measured_over_files_again_and_again(tiny_model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "three.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in documents(3, 20)))
+    found = peak_memory(str(tiny_model), None, 10, 20, [str(path)])
+    assert found["documents"] == 10
+    assert 0 < found["loaded_mb"] <= found["peak_mb"]
 
 
 def test_wrong_plans_are_refused() -> None:

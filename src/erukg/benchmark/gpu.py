@@ -53,7 +53,7 @@ class GpuPlan:
     streamed    documents of each stream; the texts are taken again and again
     single      documents generated one at a time on the device
     compared    documents whose results are compared with the CPU's
-    workers     processes beside the model's; None for the cores less two
+    workers     processes beside the model's; None for the cores less one
     arithmetic  of the network on the device; None for what the model's folder suggests
     """
 
@@ -103,7 +103,7 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
             **dataclasses.asdict(plan),
             "model": str(folder),
             "arithmetic": encoder.arithmetic,
-            "workers": plan.workers or max(1, cores() - 2),
+            "workers": plan.workers or max(1, cores() - 1),
             "texts": {"documents": len(given), "mean_words": words},
             "collection_documents": len(background) if background is not None else None,
             "generator": settings.to_dict(),

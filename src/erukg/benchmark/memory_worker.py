@@ -1,10 +1,11 @@
-"""Run as a module: streams built-in documents and prints how much memory that took, as JSON."""
+"""Run as a module: streams documents and prints how much memory that took, as JSON."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
 from pathlib import Path
 
 __all__ = ["main", "peak_mb"]
@@ -27,30 +28,41 @@ def peak_mb() -> float:
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
-def main(task: str) -> None:
+def texts(paths: Sequence[str], words: int) -> Iterator[str]:
+    """The documents of some files again and again, or built-in ones of so many words, without end."""
     from erukg.benchmark.texts import document
+    from erukg.readers import InputDocument, read_documents
+
+    if not paths:
+        yield from (document(words, number) for number in count())
+    found = True
+    while found:
+        found = False
+        for item in read_documents(paths):
+            if isinstance(item, InputDocument):
+                found = True
+                yield item.text
+
+
+def main(task: str) -> None:
     from erukg.generator import KeyphraseGenerator
 
     given = json.loads(task)
-    count, words, collection = given["documents"], given["words"], given["collection"]
+    wanted, words, collection = given["documents"], given["words"], given["collection"]
     generator = KeyphraseGenerator.from_pretrained(given["model"], collection if collection is not None else False)
     loaded = peak_mb()
 
-    def texts() -> Iterator[str]:
-        for number in range(count):
-            yield document(words, number)
-
-    stream = generator.generate_batch(texts())
-    quarter = max(1, count // 4)
-    early = loaded
+    stream = generator.generate_batch(islice(texts(given["paths"], words), wanted))
+    quarter = max(1, wanted // 4)
+    early, i = loaded, 0
     for i, _ in enumerate(stream, 1):
         if i == quarter:
             early = peak_mb()
     print(
         json.dumps(
             {
-                "documents": count,
-                "words": words,
+                "documents": i,
+                "words": None if given["paths"] else words,
                 "loaded_mb": loaded,
                 "quarter_mb": early,
                 "peak_mb": peak_mb(),

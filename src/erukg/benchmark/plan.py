@@ -24,6 +24,7 @@ class Plan:
     rounds      how often streams are timed, in turn
     cold_runs   how many processes are started after the first ever one
     streamed    documents of the stream whose memory is measured
+    paths       files whose documents that stream takes, again and again; none: built-in ones
     lengths     documents of so many words show how time grows
     against     competitors: paper, or a system of `erukg evaluate` such as yake, keybert:FOLDER or
                 erukg-extract:model=tiny
@@ -49,6 +50,7 @@ class Plan:
     against: tuple[str, ...] = ()
     cores: int = 1
     lucene: str | None = None
+    paths: tuple[str, ...] = ()
     weights: Path | None = None
     tagger: str = "spacy"
 

@@ -61,12 +61,15 @@ def _first_result(line: Sequence[str], environment: dict[str, str]) -> float:
     return seconds
 
 
-def peak_memory(model: str | None, collection: str | None, documents: int, words: int) -> dict[str, Any]:
-    """Most megabytes resident while a process of its own streams built-in documents, and how that grew on the way.
+def peak_memory(
+    model: str | None, collection: str | None, documents: int, words: int, paths: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Most megabytes resident while a process of its own streams documents, and how that grew on the way.
 
-    `collection` is a folder, or None for extraction.
+    The documents are those of the files `paths`, again and again, or built-in ones of so many words. `collection` is
+    a folder, or None for extraction.
     """
-    task = {"model": model, "collection": collection, "documents": documents, "words": words}
+    task = {"model": model, "collection": collection, "documents": documents, "words": words, "paths": list(paths)}
     line = [sys.executable, "-m", "erukg.benchmark.memory_worker", json.dumps(task)]
     done = subprocess.run(line, capture_output=True, check=False, timeout=max(_LONGEST, documents))
     if done.returncode:

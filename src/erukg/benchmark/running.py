@@ -39,7 +39,7 @@ _NO_COLLECTION = "not run: no collection"
 # Of long texts a few are enough, and all there is time for.
 _WORDS_A_LENGTH = 4_000
 # Documents that systems take turns on where they have several cores.
-_BLOCK = 10
+_BLOCK = 20
 # Seconds until the thread pools of torch and ONNX Runtime have stopped spinning.
 _SETTLE = 0.25
 
@@ -87,7 +87,7 @@ def run_benchmark(plan: Plan, texts: Sequence[str] | None = None, progress: Prog
     def memory() -> None:
         tell("memory", 0, 1)
         where = str(folder) if folder is not None else None
-        report["memory"] = peak_memory(plan.model, where, plan.streamed, plan.words)
+        report["memory"] = peak_memory(plan.model, where, plan.streamed, plan.words, plan.paths)
         tell("memory", 1, 1)
 
     def length() -> None:

@@ -65,6 +65,14 @@ def run(
     ] = None,
     cores: Annotated[int, typer.Option(min=1, help="Cores for the comparison with competitors.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents.")] = None,
+    streamed: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Documents of the stream whose memory is measured. [default: 200; full: 5,000]",
+            show_default=False,
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
     collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
     no_collection: Annotated[bool, typer.Option("--no-collection", help="Extraction only.")] = False,
@@ -100,6 +108,7 @@ def run(
         against=split_names(against),
         cores=cores,
         lucene=lucene,
+        paths=tuple(documents or ()),
         weights=weights,
         tagger=tagger,
     )
@@ -107,6 +116,8 @@ def run(
         plan = plan.with_parts([part.strip() for part in parts.split(",") if part.strip()])
     if limit is not None:
         plan = dataclasses.replace(plan, documents=limit)
+    if streamed is not None:
+        plan = dataclasses.replace(plan, streamed=streamed)
     texts = _texts(documents, limit or plan.documents) if documents else None
     with _progress() as progress:
         report = run_benchmark(plan, texts, progress)

@@ -34,7 +34,7 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 # The same for lower-case ASCII, in two thirds of the time.
 _ASCII_WORD = re.compile(r"[a-z0-9]++(?:'[a-z0-9]++)*+")
 _LONGEST_WORD = 100
-_CACHE_WORDS = 500_000
+_CACHE_WORDS = 1 << 16
 
 # A stemmer object is not thread-safe, so every thread has its own; the cache of finished words is shared, as
 # reading and writing one key of a dict is atomic.

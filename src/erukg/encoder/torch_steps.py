@@ -22,6 +22,7 @@ from typing import TypeAlias
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from erukg.encoder.torch_weights import Linear
 
@@ -150,7 +151,9 @@ class Steps:
     def _attention(self, q: Tensor, k: Tensor, v: Tensor, rows: Rows) -> Tensor:
         bias = torch.where(rows.mask, 0.0, _BLOCKED).to(q.dtype)[:, None, None, :]
         bias = bias.expand(rows.batch, 1, rows.length, rows.length)
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=1.0)
+        # cuDNN would plan anew for every length and number of rows, at many times the cost of the attention itself.
+        with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=1.0)
 
 
 class ExactSteps(Steps):

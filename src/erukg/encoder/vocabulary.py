@@ -16,7 +16,7 @@ from erukg.neighbours import Terms
 
 __all__ = ["Pieces", "Vocabulary"]
 
-_CACHE_WORDS = 200_000
+_CACHE_WORDS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def stream(
     An error of an item, or of the iterable, is raised when all results before it have been taken. The processes start
     with the first result that is asked for, and end with the stream, however it ends.
     """
-    with contextlib.closing(_Crew(model, job, workers or max(1, cores() - 2))) as crew:
+    with contextlib.closing(_Crew(model, job, workers or max(1, cores() - 1))) as crew:
         yield from crew.run(items, chunk)
 
 
@@ -41,7 +41,7 @@ class Standing:
 
     def __init__(self, model: Model, job: Job, workers: int | None = None) -> None:
         self._model, self._job = model, job
-        self._workers = workers or max(1, cores() - 2)
+        self._workers = workers or max(1, cores() - 1)
         self._crew: _Crew | None = None
         self._last: _Crew | None = None
 
