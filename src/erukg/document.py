@@ -16,7 +16,7 @@ from erukg.text.words import ASCII_TOKEN, GAP, MARK, NEWLINE, STAND_INS, TOKEN, 
 
 __all__ = ["Document"]
 
-_presentable = lru_cache(maxsize=1 << 15)(presentable)
+_presentable = lru_cache(maxsize=1 << 13)(presentable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

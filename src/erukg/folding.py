@@ -50,7 +50,7 @@ def _fold(text: str) -> str:
 
 
 # Words and phrases come again and again, in a text and from one to the next.
-_fold_short = lru_cache(maxsize=1 << 15)(_fold)
+_fold_short = lru_cache(maxsize=1 << 13)(_fold)
 
 
 _MOST_WORDS = 1 << 15
@@ -74,7 +74,7 @@ def fold_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple([known[word] for word in words])
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 13)
 def fold_word(word: str) -> str:
     """The singular of a lower-case word by Harman's weak rules, which join variants and never split words."""
     if word.endswith("'s"):
