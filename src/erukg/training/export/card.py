@@ -92,8 +92,8 @@ def _training(summary: dict[str, Any], config: dict[str, Any]) -> list[str]:
     if config.get("teacher") and (config.get("distill_terms") or config.get("distill_scores")):
         teachers = [config["teacher"]] if isinstance(config["teacher"], str) else config["teacher"]
         lines.append(
-            f"- taught by {' and '.join(Path(teacher).name for teacher in teachers)}: term weights {config['distill_terms']:g}, "
-            f"scores {config['distill_scores']:g}"
+            f"- taught by {' and '.join(Path(teacher).name for teacher in teachers)}: "
+            f"term weights {config['distill_terms']:g}, scores {config['distill_scores']:g}"
         )
     mixture = {k: v for k, v in config["mixture"].items() if k not in config["leave_out"]}
     lines += [
