@@ -69,7 +69,7 @@ def fold_words(words: Sequence[str]) -> tuple[str, ...]:
         # A fresh dict, not clear(): another thread may be reading the old one.
         known, missing = {}, set(words)
     for word in missing:
-        known[word] = fold_word(word.lower()) if word.isascii() and word.isalpha() else fold(word)
+        known[word] = fold(word)
     _folds = known
     return tuple([known[word] for word in words])
 

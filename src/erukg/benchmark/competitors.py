@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from erukg.benchmark.plan import Plan
+from erukg.benchmark.throughput import stream
 from erukg.benchmark.timing import Stream, System
 from erukg.errors import CollectionError, ErukgError, InputError
 from erukg.evaluation.systems import SYSTEMS, Options, make_system
@@ -80,9 +80,7 @@ def _baseline(spec: str, plan: Plan, lineup: Lineup) -> System:
         generator, settings = system.generator, system.settings
         if settings.uses_neighbours and generator.background is None:
             raise InputError("no collection.")
-        lineup.streams[spec] = lambda texts: deque(
-            generator.generate_batch(texts, plan.top_k, settings, threads=plan.cores), maxlen=0
-        )
+        lineup.streams[spec] = stream(generator, settings, plan.top_k, plan.cores)
         return lambda text: generator.generate(text, plan.top_k, settings)
     if not isinstance(system, BaselineSystem):
         system.describe()  # which says what it lacks

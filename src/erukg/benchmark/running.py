@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from erukg.benchmark.throughput import (
     ALL,
     EXTRACT,
     ONE,
+    stream,
     systems,
     tasks,
     time_lengths,
@@ -125,7 +125,9 @@ def compare(
             else:
                 blocks = [texts[i : i + _BLOCK] for i in range(0, len(texts), _BLOCK)]
                 streams = {name: _one_by_one(system) for name, system in lineup.systems.items()} | lineup.streams
-                streams = {name: _stream(generator, settings, plan) for name, settings in ours.items()} | streams
+                streams = {
+                    name: stream(generator, settings, plan.top_k, plan.cores) for name, settings in ours.items()
+                } | streams
                 seconds = interleave(streams, blocks, step, _SETTLE)
     finally:
         lineup.close()
@@ -140,10 +142,6 @@ def compare(
         "ratios": faster(seconds, list(ours)),
         "not_run": dict(lineup.not_run),
     }
-
-
-def _stream(generator: KeyphraseGenerator, settings: Settings, plan: Plan) -> Stream:
-    return lambda texts: deque(generator.generate_batch(texts, plan.top_k, settings, threads=plan.cores), maxlen=0)
 
 
 def _rate(seconds: Sequence[float], documents: int) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from erukg.benchmark.cores import pinned
-from erukg.benchmark.timing import Progress, System, interleave, ratios, steps, summary
+from erukg.benchmark.timing import Progress, Stream, System, interleave, ratios, steps, summary
 from erukg.generator import KeyphraseGenerator
 from erukg.parallel import cores
 from erukg.settings import Settings
 
-__all__ = ["ALL", "EXTRACT", "ONE", "systems", "tasks", "time_lengths", "time_single", "time_streams"]
+__all__ = ["ALL", "EXTRACT", "ONE", "stream", "systems", "tasks", "time_lengths", "time_single", "time_streams"]
 
 EXTRACT = "extract"
 ONE, ALL = "one core", "all cores"
@@ -36,6 +36,11 @@ def systems(generator: KeyphraseGenerator, wanted: Mapping[str, Settings], top_k
         return lambda text: generator.generate(text, top_k, settings)
 
     return {name: one(settings) for name, settings in wanted.items()}
+
+
+def stream(generator: KeyphraseGenerator, settings: Settings, top_k: int, threads: int) -> Stream:
+    """A task as a function of several texts, a document a thread."""
+    return lambda texts: deque(generator.generate_batch(texts, top_k, settings, threads=threads), maxlen=0)
 
 
 def time_single(
@@ -87,9 +92,10 @@ def time_streams(
     for _ in range(rounds):
         for name, settings in wanted.items():
             for where, count in places:
+                run = stream(generator, settings, top_k, count)
                 with pinned(count):
                     start = time.perf_counter()
-                    deque(generator.generate_batch(texts, top_k, settings, threads=count), maxlen=0)
+                    run(texts)
                     seconds[where, name].append(time.perf_counter() - start)
                 done += 1
                 progress("streams", done, rounds * len(seconds))
