@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from erukg import KeyphraseGenerator
-from erukg.encoder import Encoder
+from erukg.backends import Encoder
 from tiny import write_corpus, write_model
 
 

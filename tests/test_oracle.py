@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 import oracle
 from erukg import KeyphraseGenerator, Settings
-from erukg.encoder import Encoding, Pieces
-from erukg.folding import hash_phrases
-from erukg.neighbours import Neighbourhood, Source, Terms
-from erukg.phrases import ADJECTIVE, NOUN, NUMBER, OTHER
+from erukg.backends import Encoding, Pieces
+from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER
+from erukg.core.folding import hash_phrases
+from erukg.core.neighbours import Neighbourhood, Source, Terms
 
 WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", "zeta", "iota"]
 CLASSES = {"N": NOUN, "J": ADJECTIVE, "C": NUMBER, "O": OTHER}

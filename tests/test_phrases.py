@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erukg.document import Document
+from erukg.core.candidates import Candidates, noun_phrases, occurrences, penn_class, word_position, words_before
+from erukg.core.document import Document
+from erukg.core.folding import fold
 from erukg.errors import InputError
-from erukg.folding import fold
-from erukg.phrases import Candidates, noun_phrases, occurrences, penn_class, word_position, words_before
 from test_document import texts
 
 PAPER = nltk.RegexpParser("NP: {(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>}")

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from erukg import scoring
 from erukg.collection.gather import Gathered
-from erukg.neighbours import Neighbourhood, Terms
-from erukg.ranking import Weights
+from erukg.core import scoring
+from erukg.core.neighbours import Neighbourhood, Terms
+from erukg.core.ranking import Weights
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.5]), max_size=40), st.integers(0, 45))

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from erukg import Settings
-from erukg.readers import InputDocument, read_documents
+from erukg.io import InputDocument, read_documents
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

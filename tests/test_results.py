@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from erukg import Keyphrase, KeyphraseGenerator, Keyphrases
+from erukg.core.neighbours import Source
 from erukg.errors import InputError
-from erukg.neighbours import Source
 
 
 def test_json_round_trip(tiny_generator: KeyphraseGenerator) -> None:

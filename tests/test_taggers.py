@@ -10,10 +10,11 @@ import nltk
 import numpy as np
 import pytest
 
-from erukg.document import Document
+from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER, noun_phrases, penn_class
+from erukg.core.document import Document
+from erukg.core.tagging import tag_classes
 from erukg.errors import InputError, MissingExtraError
-from erukg.phrases import ADJECTIVE, NOUN, NUMBER, OTHER, noun_phrases, penn_class
-from erukg.taggers import NltkTagger, SpacyTagger, tag_classes
+from erukg.taggers import NltkTagger, SpacyTagger
 
 SENTENCES = [
     [

@@ -14,22 +14,22 @@ from erukg._version import __version__
 
 if TYPE_CHECKING:
     from erukg.collection import Collection as Collection
+    from erukg.core.folding import fold as fold
+    from erukg.core.results import Keyphrase as Keyphrase
+    from erukg.core.results import Keyphrases as Keyphrases
+    from erukg.core.settings import Settings as Settings
     from erukg.errors import ErukgError as ErukgError
-    from erukg.folding import fold as fold
     from erukg.generator import KeyphraseGenerator as KeyphraseGenerator
-    from erukg.results import Keyphrase as Keyphrase
-    from erukg.results import Keyphrases as Keyphrases
-    from erukg.settings import Settings as Settings
 
 # Resolved on first use, so that `import erukg` stays instant and pulls in no numerical library.
 _HOMES = {
     "Collection": "erukg.collection",
     "ErukgError": "erukg.errors",
     "KeyphraseGenerator": "erukg.generator",
-    "Keyphrase": "erukg.results",
-    "Keyphrases": "erukg.results",
-    "Settings": "erukg.settings",
-    "fold": "erukg.folding",
+    "Keyphrase": "erukg.core.results",
+    "Keyphrases": "erukg.core.results",
+    "Settings": "erukg.core.settings",
+    "fold": "erukg.core.folding",
 }
 
 __all__ = [

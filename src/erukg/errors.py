@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+from collections.abc import Iterable
 from types import ModuleType
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "ModelError",
     "SettingsError",
     "TrainingError",
+    "did_you_mean",
     "require",
 ]
 
@@ -58,3 +61,11 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
         raise MissingExtraError(
             f"{purpose} needs the package '{error.name or module}'; install it with: pip install 'erukg[{extra}]'"
         ) from error
+
+
+def did_you_mean(name: object, known: Iterable[str], otherwise: str = "known names: {known}.") -> str:
+    """The end of a sentence that refuses an unknown name: the nearest known one, or else all of them."""
+    names = list(known)
+    lowered = {known_name.lower(): known_name for known_name in names}
+    near = difflib.get_close_matches(str(name)[:100].lower(), lowered, 1, 0.4)
+    return f"did you mean '{lowered[near[0]]}'?" if near else otherwise.format(known=", ".join(names))

@@ -10,20 +10,21 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.document import Document
-from erukg.encoder import BatchEncoder, Encoder, Encoding, Pieces, TermEncoder, find_model, load_encoder
+from erukg.backends import BatchEncoder, Encoder, Encoding, Pieces, TermEncoder, find_model, load_encoder
+from erukg.backends.threads import in_order
+from erukg.core.candidates import Candidates, noun_phrases
+from erukg.core.document import Document
+from erukg.core.explaining import explain_score
+from erukg.core.folding import fold
+from erukg.core.locating import Located, locate, locate_candidates, may_hold
+from erukg.core.neighbours import Background, Neighbourhood
+from erukg.core.phrase_list import PhraseList
+from erukg.core.ranking import Pool, Ranked, Weights, build_pool, drop_contained, rank_pool
+from erukg.core.results import Keyphrase, Keyphrases
+from erukg.core.settings import Settings
+from erukg.core.tagging import tag_classes
 from erukg.errors import CollectionError, InputError
-from erukg.explaining import explain_score
-from erukg.folding import fold
-from erukg.locating import Located, locate, locate_candidates, may_hold
-from erukg.neighbours import Background, Neighbourhood
-from erukg.parallel import in_order
-from erukg.phrase_list import PhraseList
-from erukg.phrases import Candidates, noun_phrases
-from erukg.ranking import Pool, Ranked, Weights, build_pool, drop_contained, rank_pool
-from erukg.results import Keyphrase, Keyphrases
-from erukg.settings import Settings
-from erukg.taggers import Tagger, tag_classes
+from erukg.taggers import Tagger
 
 __all__ = ["KeyphraseGenerator", "Reading"]
 

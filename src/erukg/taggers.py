@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from erukg.document import Document
+from erukg.core.tagging import Tagger
 from erukg.errors import InputError, MissingExtraError
-from erukg.phrases import penn_class
 
-__all__ = ["NltkTagger", "SpacyTagger", "Tagger", "tag_classes"]
+__all__ = ["NltkTagger", "SpacyTagger", "Tagger", "load_tagger"]
 
 _UNUSED = ["parser", "ner", "lemmatizer", "attribute_ruler"]
 _SENTENCE_ENDS = frozenset(".!?")
@@ -21,23 +17,14 @@ _LONGEST_PASSAGE = 2000
 _CLITICS = ("n't", "'s", "'re", "'ve", "'ll", "'d", "'m", "'")
 
 
-class Tagger(Protocol):
-    """Anything that gives each word of a text a Penn Treebank tag."""
-
-    def tag(self, words: Sequence[str]) -> Sequence[str]:
-        """One Penn tag for each word."""
-        ...
-
-
-def tag_classes(tagger: Tagger, document: Document) -> NDArray[np.int8]:
-    """The tag class (`erukg.phrases`) of every word of a document by any tagger."""
-    tags = tagger.tag(document.words)
-    if len(tags) != len(document.words):
-        raise InputError(
-            f"{type(tagger).__name__}.tag gave {len(tags)} tags for {len(document.words)} words; "
-            "it must give exactly one Penn tag for each word."
-        )
-    return np.array([penn_class(tag) for tag in tags], np.int8)
+def load_tagger(name: str | None) -> Tagger | None:
+    """The tagger of a name: None or "model" for the model's own tags, "nltk", "spacy", or "spacy:PIPELINE"."""
+    kind, _, pipeline = (name or "model").partition(":")
+    if kind == "spacy":
+        return SpacyTagger(pipeline or "en_core_web_sm")
+    if pipeline or kind not in ("model", "nltk"):
+        raise InputError(f"There is no tagger '{name}'; use model, nltk, spacy or spacy:PIPELINE.")
+    return NltkTagger() if kind == "nltk" else None
 
 
 class SpacyTagger:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from erukg.baselines.system import BaselineSystem
-from erukg.baselines.tagged import Reader
 from erukg.cli.evaluate import app
 from erukg.errors import InputError, ModelError
-from erukg.evaluation.records import Record
-from erukg.evaluation.systems import SYSTEMS, NotAvailableError, Options, make_system
+from erukg.research.baselines.system import BaselineSystem
+from erukg.research.baselines.tagged import Reader
+from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.systems import SYSTEMS, NotAvailableError, Options, make_system
 
 GRAPHS = ("textrank", "multipartiterank", "positionrank")
 RECORDS = [

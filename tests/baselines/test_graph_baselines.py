@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erukg.baselines.multipartiterank import MultipartiteRank, adjust, distance_weights, topics
-from erukg.baselines.pagerank import cooccurrences, pagerank
-from erukg.baselines.positionrank import PositionRank, position_weights
-from erukg.baselines.tagged import Phrase, Reader
-from erukg.baselines.textrank import TextRank, joined
+from erukg.research.baselines.multipartiterank import MultipartiteRank, adjust, distance_weights, topics
+from erukg.research.baselines.pagerank import cooccurrences, pagerank
+from erukg.research.baselines.positionrank import PositionRank, position_weights
+from erukg.research.baselines.tagged import Phrase, Reader
+from erukg.research.baselines.textrank import TextRank, joined
 
 TEXT = (
     "Sparse retrieval of documents\n"

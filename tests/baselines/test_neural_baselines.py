@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erukg.baselines.embedders import SentenceModel, WordVectors, embedder
-from erukg.baselines.embedrank import EmbedRank
-from erukg.baselines.keybert import KeyBert
-from erukg.baselines.promptrank import T5, PromptRank
-from erukg.baselines.tagged import Reader
 from erukg.errors import InputError, ModelError
+from erukg.research.baselines.embedders import SentenceModel, WordVectors, embedder
+from erukg.research.baselines.embedrank import EmbedRank
+from erukg.research.baselines.keybert import KeyBert
+from erukg.research.baselines.promptrank import T5, PromptRank
+from erukg.research.baselines.tagged import Reader
 
 TEXT = "Sparse retrieval of documents\nWe propose a sparse index. A neural network and the documents are not."
 ODD = ("", " \n\t ", "...", "the of and", "1 2 3", "\x00\ufffd \ud83d", "(" * 500)

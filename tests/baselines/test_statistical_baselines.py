@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erukg.baselines import frequencies
-from erukg.baselines.frequencies import Frequencies
-from erukg.baselines.tagged import Reader
-from erukg.baselines.tfidf import Corpus, TfIdf
-from erukg.baselines.yake import Yake, with_stops
 from erukg.errors import InputError
+from erukg.research.baselines import frequencies
+from erukg.research.baselines.frequencies import Frequencies
+from erukg.research.baselines.tagged import Reader
+from erukg.research.baselines.tfidf import Corpus, TfIdf
+from erukg.research.baselines.yake import Yake, with_stops
 
 CORPUS = [
     "Neural networks read documents.",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from erukg.benchmark.lucene import LuceneProgram
+from erukg.research.benchmark.lucene import LuceneProgram
 from tiny import ADJECTIVES, NOUNS, vocabulary
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from erukg.backends.threads import cores
 from erukg.cli import app
-from erukg.parallel import cores
 
 
 def call(*arguments: object) -> Result:

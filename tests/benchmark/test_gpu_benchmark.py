@@ -12,12 +12,12 @@ pytest.importorskip("onnx")
 
 from rich.console import Console  # noqa: E402
 
-from erukg.benchmark.agreement import agreement, overlap, rank_correlation  # noqa: E402
-from erukg.benchmark.gpu import main  # noqa: E402
-from erukg.benchmark.report import print_gpu  # noqa: E402
+from erukg.backends import Encoder  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import build  # noqa: E402
-from erukg.encoder import Encoder  # noqa: E402
+from erukg.research.benchmark.agreement import agreement, overlap, rank_correlation  # noqa: E402
+from erukg.research.benchmark.gpu import main  # noqa: E402
+from erukg.research.benchmark.report import print_gpu  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 
 torch.set_num_threads(1)

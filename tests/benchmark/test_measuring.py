@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from erukg import KeyphraseGenerator
-from erukg.benchmark import Plan
-from erukg.benchmark.competitors import line_up, split_names
-from erukg.benchmark.cores import can_pin, pinned
-from erukg.benchmark.processes import cold_start, peak_memory
-from erukg.benchmark.running import compare, faster, run_benchmark
-from erukg.benchmark.searching import growth
-from erukg.benchmark.stages import STAGES, time_stages
-from erukg.benchmark.texts import document, documents
-from erukg.benchmark.timing import interleave, ratios, summary
+from erukg.backends.threads import cores
 from erukg.collection.benchmark import EngineTiming, SearchTiming
+from erukg.core.settings import Settings
 from erukg.errors import ErukgError, InputError
-from erukg.parallel import cores
-from erukg.settings import Settings
+from erukg.research.benchmark import Plan
+from erukg.research.benchmark.competitors import line_up, split_names
+from erukg.research.benchmark.cores import can_pin, pinned
+from erukg.research.benchmark.processes import cold_start, peak_memory
+from erukg.research.benchmark.running import compare, faster, run_benchmark
+from erukg.research.benchmark.searching import growth
+from erukg.research.benchmark.stages import STAGES, time_stages
+from erukg.research.benchmark.texts import document, documents
+from erukg.research.benchmark.timing import interleave, ratios, summary
 
 
 def test_summary_and_ratios_of_given_times() -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erukg.benchmark import Plan
-from erukg.benchmark.competitors import line_up
-from erukg.benchmark.lucene import LuceneProgram
-from erukg.benchmark.paper_collection import PlainCollection
-from erukg.benchmark.paper_pipeline import PaperPipeline, load_tagger
 from erukg.collection import Collection
 from erukg.collection.reader import Hits
 from erukg.errors import InputError, ModelError
+from erukg.research.benchmark import Plan
+from erukg.research.benchmark.competitors import line_up
+from erukg.research.benchmark.lucene import LuceneProgram
+from erukg.research.benchmark.paper_collection import PlainCollection
+from erukg.research.benchmark.paper_pipeline import PaperPipeline, load_tagger
 from erukg.taggers import Tagger
 
 TEXT = "Sparse retrieval of documents\nWe propose a fast index for the neural network and a distributed file system."
@@ -85,7 +85,7 @@ def test_generation_finds_absent_phrases_and_extraction_none(
 def test_it_competes_in_extraction_and_with_a_collection_in_generation(
     torch_weights: Path, tagger: Tagger, tiny_collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("erukg.benchmark.paper_pipeline.load_tagger", lambda name: tagger)
+    monkeypatch.setattr("erukg.research.benchmark.paper_pipeline.load_tagger", lambda name: tagger)
     plan = dataclasses.replace(Plan.quick(), against=("paper",), weights=torch_weights)
     lineup = line_up(plan, TEXT, tiny_collection)
     assert list(lineup.systems) == ["paper, extract", "paper, generate N=100"]

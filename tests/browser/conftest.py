@@ -53,9 +53,9 @@ def field_notes() -> Path:
 
 @pytest.fixture(scope="session")
 def collection(field_notes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from erukg.backends import Encoder, find_model
     from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.build import build
-    from erukg.encoder import Encoder, find_model
 
     folder = tmp_path_factory.mktemp("collections") / "field-notes"
     build(folder, [field_notes], ModelAnalyser(Encoder.load(find_model(None))))

@@ -22,9 +22,9 @@ from erukg.cli._common import printable
 from erukg.cli._options import Format
 from erukg.cli._output import Output
 from erukg.cli._work import Source, process
+from erukg.core.results import Keyphrases
 from erukg.errors import InputError
-from erukg.readers import InputDocument
-from erukg.results import Keyphrases
+from erukg.io import InputDocument
 
 Run = Callable[..., Result]
 Shell = Callable[..., subprocess.Popen[bytes]]
@@ -244,7 +244,13 @@ def test_help_loads_no_command_and_generate_only_its_own(tiny_model: Path, tmp_p
     path.write_text("sparse graph")
     loaded = modules_after("generate", str(path), "--model", str(tiny_model), "--no-collection")
     heavy = {"torch", "transformers", "spacy", "nltk", "pandas", "fastapi", "pypdf", "sklearn", "scipy"}
-    ours = {"erukg.training", "erukg.evaluation", "erukg.cli.train", "erukg.cli.evaluate", "erukg.baselines"}
+    ours = {
+        "erukg.training",
+        "erukg.research.evaluation",
+        "erukg.cli.train",
+        "erukg.cli.evaluate",
+        "erukg.research.baselines",
+    }
     assert not loaded & (heavy | ours)
 
 

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import Result
 
 from erukg import KeyphraseGenerator
+from erukg.core.expansion import distinct, expand_row
 from erukg.errors import InputError
-from erukg.expansion import distinct, expand_row
 
 Run = Callable[..., Result]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase, Writer
 from erukg.collection.analysis import stems
-from erukg.folding import fold
+from erukg.core.folding import fold
 
 VOCAB_SIZE = 700
 SYLLABLES = ["ka", "lo", "mi", "ren", "tu", "vas", "or", "pel", "shi", "dun", "gra", "tex"]

@@ -15,13 +15,13 @@ from samples import WordAnalyser, contents, make_collection, make_records, make_
 from typer.testing import CliRunner
 
 from erukg import Keyphrase, KeyphraseGenerator, Settings
+from erukg.backends import Encoder
 from erukg.cli import app
 from erukg.collection import Collection, EncodedDocument, Writer, info, slim, verify
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import add, add_encoded, build, build_encoded
-from erukg.encoder import Encoder
 from erukg.errors import CollectionError, ErukgWarning, InputError
-from erukg.readers import BadDocument
+from erukg.io import BadDocument
 
 RECORDS = make_records(120, seed=11)
 QUERIES = [make_text(random.Random(50 + i), 25) for i in range(5)]

@@ -13,9 +13,9 @@ from samples import PlainCollection, WordAnalyser, make_collection, make_records
 
 from erukg.collection import Collection, DocumentRecord
 from erukg.collection.analysis import analyse, stems, terms_of
+from erukg.core.folding import fold, hash_phrases
+from erukg.core.neighbours import Background
 from erukg.errors import InputError
-from erukg.folding import fold, hash_phrases
-from erukg.neighbours import Background
 
 RECORDS = make_records(400, seed=1)
 QUERIES = [make_text(random.Random(i), 40) for i in range(20)] + [r.text for r in RECORDS[:20]]

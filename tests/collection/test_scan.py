@@ -16,7 +16,7 @@ from erukg.collection.gather import Gathered
 from erukg.collection.postings import BLOCK, pack
 from erukg.collection.ragged import gather_lists
 from erukg.collection.search import OVERHANG, best_first, idf, norms, scan, scan_order
-from erukg.neighbours import Neighbourhood
+from erukg.core.neighbours import Neighbourhood
 
 N = 3 * BLOCK + 700
 

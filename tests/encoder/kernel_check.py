@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import torch
 
-from erukg.encoder.torch_fused import KernelSteps
-from erukg.encoder.torch_steps import Codes, ExactSteps, Quantised, Rows, Tensor
-from erukg.encoder.torch_weights import Linear
+from erukg.backends.torch.fused import KernelSteps
+from erukg.backends.torch.steps import Codes, ExactSteps, Quantised, Rows, Tensor
+from erukg.backends.torch.weights import Linear
 
 HEADS, WIDTH, INNER, LENGTH = 2, 32, 64, 64
 EPS = 1e-12

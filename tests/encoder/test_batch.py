@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erukg.encoder.batch import Answers, Packed, join, pack, unpack
-from erukg.encoder.encoder import windows
-from erukg.encoder.vocabulary import Pieces
+from erukg.backends.batch import Answers, Packed, join, pack, unpack
+from erukg.backends.onnx_encoder import windows
+from erukg.backends.vocabulary import Pieces
 
 WINDOW = 12
 

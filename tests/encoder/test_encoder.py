@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from erukg.encoder import Encoder, ModelFolder, find_model
-from erukg.encoder.encoder import windows
-from erukg.encoder.session import PEAKS, open_session
+from erukg.backends import Encoder, ModelFolder, find_model
+from erukg.backends.onnx_encoder import windows
+from erukg.backends.session import PEAKS, open_session
 from erukg.errors import ModelError
 from tiny import write_model
 

@@ -12,9 +12,9 @@ import pytest
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 
-from erukg.encoder import BatchEncoder, Encoder, find_device, load_encoder  # noqa: E402
-from erukg.encoder.batch import Packed, join, pack, unpack  # noqa: E402
-from erukg.encoder.torch_encoder import TorchEncoder  # noqa: E402
+from erukg.backends import BatchEncoder, Encoder, find_device, load_encoder  # noqa: E402
+from erukg.backends.batch import Packed, join, pack, unpack  # noqa: E402
+from erukg.backends.torch.encoder import TorchEncoder  # noqa: E402
 from erukg.errors import InputError, ModelError  # noqa: E402
 from tiny import ADJECTIVES, NOUNS, OTHERS, write_model  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
@@ -112,7 +112,7 @@ def test_small_passes_change_nothing(folders: dict[str, Path], monkeypatch: pyte
     packed = pack(made_up(torched, LENGTHS), torched.window)
     whole = torched.encode_batch(packed, top=5)
     torched.__dict__["_room"] = 100
-    monkeypatch.setattr("erukg.encoder.torch_encoder._MANY_TERMS", 40)
+    monkeypatch.setattr("erukg.backends.torch.encoder._MANY_TERMS", 40)
     assert len(list(torched._passes(packed))) > 10
     assert sorted(np.concatenate(list(torched._passes(packed))).tolist()) == list(range(len(packed.row_lengths)))
     parts = torched.encode_batch(packed, top=5)

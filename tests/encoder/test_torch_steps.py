@@ -18,8 +18,8 @@ import onnxruntime  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 
-from erukg.encoder.torch_steps import ExactSteps, Quantised, Rows, Steps  # noqa: E402
-from erukg.encoder.torch_weights import Linear  # noqa: E402
+from erukg.backends.torch.steps import ExactSteps, Quantised, Rows, Steps  # noqa: E402
+from erukg.backends.torch.weights import Linear  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -119,7 +119,7 @@ def test_kernels_follow_the_steps() -> None:
     """Where there is Triton, its interpreter runs every kernel; where there is none, networks do without."""
     if importlib.util.find_spec("triton") is None:
         with pytest.raises(ImportError):
-            importlib.import_module("erukg.encoder.torch_fused")
+            importlib.import_module("erukg.backends.torch.fused")
         return
     script = Path(__file__).with_name("kernel_check.py")
     environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from erukg.evaluation import Record
+from erukg.research.evaluation import Record
 
 DOCUMENTS = {
     "d1": ("Sparse retrieval", "A fast search engine for large document collections."),

@@ -12,11 +12,11 @@ from eval_samples import write_sets
 from typer.testing import CliRunner
 
 from erukg import Settings
+from erukg.backends import Encoder
 from erukg.cli.evaluate import app
-from erukg.encoder import Encoder
 from erukg.errors import InputError, ModelError
-from erukg.evaluation.ablations import STUDIES, Given, make_studies, named
-from erukg.evaluation.systems import Options, make_system
+from erukg.research.evaluation.ablations import STUDIES, Given, make_studies, named
+from erukg.research.evaluation.systems import Options, make_system
 from tiny import write_corpus, write_model
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from erukg.errors import InputError
-from erukg.evaluation import Record, load_set, load_sets
+from erukg.research.evaluation import Record, load_set, load_sets
 
 ROW = {"id": "a", "title": "Sea ice", "abstract": "Radar images.", "keyphrases": ["sea ice", " radar "]}
 

@@ -13,10 +13,10 @@ from nltk.stem.porter import PorterStemmer
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from erukg.errors import InputError
-from erukg.evaluation import Dataset, Record, average, score
-from erukg.evaluation.ground_truth import absent_share, gold
-from erukg.evaluation.metrics import METRICS, hits
-from erukg.evaluation.stemming import phrase_key, stemmed_key
+from erukg.research.evaluation import Dataset, Record, average, score
+from erukg.research.evaluation.ground_truth import absent_share, gold
+from erukg.research.evaluation.metrics import METRICS, hits
+from erukg.research.evaluation.stemming import phrase_key, stemmed_key
 
 
 def record(title: str, abstract: str, *keyphrases: str, id: str = "d", official: object = None) -> Record:

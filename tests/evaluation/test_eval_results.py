@@ -14,15 +14,15 @@ from eval_samples import write_sets
 from retrieval_samples import write_set
 from typer.testing import CliRunner
 
+from erukg.backends import Encoder
 from erukg.cli.evaluate import app
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
-from erukg.encoder import Encoder
 from erukg.errors import InputError
-from erukg.evaluation.case import run_case
-from erukg.evaluation.results import charts, published, svg, write_results
-from erukg.evaluation.results.labels import key, label
-from erukg.evaluation.results.runs import Run, load_runs, speeds
+from erukg.research.evaluation.case import run_case
+from erukg.research.evaluation.results import charts, published, svg, write_results
+from erukg.research.evaluation.results.labels import key, label
+from erukg.research.evaluation.results.runs import Run, load_runs, speeds
 from tiny import write_corpus
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -18,12 +18,12 @@ from typer.testing import CliRunner
 from erukg import KeyphraseGenerator, Settings
 from erukg.cli.evaluate import app
 from erukg.errors import InputError, SettingsError
-from erukg.evaluation import Dataset, Record, load_sets
-from erukg.evaluation.bootstrap import paired_bootstrap
-from erukg.evaluation.keyphrases import compare, evaluate, predict
-from erukg.evaluation.report import print_report, to_json
-from erukg.evaluation.store import PredictionStore
-from erukg.evaluation.systems import Options, make_system, parse_setting
+from erukg.research.evaluation import Dataset, Record, load_sets
+from erukg.research.evaluation.bootstrap import paired_bootstrap
+from erukg.research.evaluation.keyphrases import compare, evaluate, predict
+from erukg.research.evaluation.report import print_report, to_json
+from erukg.research.evaluation.store import PredictionStore
+from erukg.research.evaluation.systems import Options, make_system, parse_setting
 
 TEXTS = [
     (

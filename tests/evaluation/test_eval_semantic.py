@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from erukg.cli.evaluate import app
 from erukg.errors import InputError
-from erukg.evaluation import Dataset, Record
-from erukg.evaluation.semantic import PhraseVectors, match, semantic_average, semantic_score
+from erukg.research.evaluation import Dataset, Record
+from erukg.research.evaluation.semantic import PhraseVectors, match, semantic_average, semantic_score
 
 # Lengths differ on purpose: cosines do not see them.
 PLANE = {

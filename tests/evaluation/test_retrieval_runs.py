@@ -11,14 +11,14 @@ from retrieval_samples import DOCUMENTS, Lookup, write_set
 from typer.testing import CliRunner
 
 from erukg.cli import app
+from erukg.core.expansion import expand_row
 from erukg.errors import InputError, ModelError
-from erukg.evaluation.records import Record
-from erukg.evaluation.retrieval import Method, MethodResult, compare, evaluate, find_sets, make_methods
-from erukg.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
-from erukg.evaluation.retrieval.methods import BestPhrases
-from erukg.evaluation.retrieval.report import to_json
-from erukg.evaluation.systems import Options, make_system
-from erukg.expansion import expand_row
+from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.retrieval import Method, MethodResult, compare, evaluate, find_sets, make_methods
+from erukg.research.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
+from erukg.research.evaluation.retrieval.methods import BestPhrases
+from erukg.research.evaluation.retrieval.report import to_json
+from erukg.research.evaluation.systems import Options, make_system
 
 # "frozen ocean" finds nothing as it is: either the query must learn of ice, or the document of frozen water.
 PHRASES = {"frozen ocean": (["frozen ocean"], ["sea ice"]), "sea ice": (["sea ice"], ["frozen water"])}

@@ -10,9 +10,9 @@ import pytest
 
 from erukg.collection.analysis import stems
 from erukg.errors import InputError
-from erukg.evaluation.retrieval.index import Corpus, Index, query_weights
-from erukg.evaluation.retrieval.measures import average, score
-from erukg.evaluation.retrieval.rm3 import RM3
+from erukg.research.evaluation.retrieval.index import Corpus, Index, query_weights
+from erukg.research.evaluation.retrieval.measures import average, score
+from erukg.research.evaluation.retrieval.rm3 import RM3
 
 WORDS = "cat dog bird fish tree river stone cloud wind snow fire lamp".split()
 

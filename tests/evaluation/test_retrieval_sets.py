@@ -9,7 +9,7 @@ import pytest
 from retrieval_samples import QUERIES, write_set
 
 from erukg.errors import InputError
-from erukg.evaluation.retrieval import RetrievalSet, find_sets, load_retrieval_set
+from erukg.research.evaluation.retrieval import RetrievalSet, find_sets, load_retrieval_set
 
 
 def load(folder: Path, by_position: tuple[str, ...] = ()) -> RetrievalSet:

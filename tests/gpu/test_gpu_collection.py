@@ -14,16 +14,16 @@ pytest.importorskip("onnx")
 
 from typer.testing import CliRunner  # noqa: E402
 
+from erukg.backends import Encoder  # noqa: E402
+from erukg.backends.torch.encoder import TorchEncoder  # noqa: E402
 from erukg.cli.collection import app  # noqa: E402
 from erukg.collection import Collection, verify  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import add, build  # noqa: E402
 from erukg.collection.encoded import EncodedDocument, StreamAnalyser  # noqa: E402
 from erukg.collection.gpu_analyser import GpuAnalyser  # noqa: E402
-from erukg.encoder import Encoder  # noqa: E402
-from erukg.encoder.torch_encoder import TorchEncoder  # noqa: E402
 from erukg.errors import InputError  # noqa: E402
-from erukg.readers import BadDocument  # noqa: E402
+from erukg.io import BadDocument  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 
 torch.set_num_threads(1)

@@ -19,18 +19,18 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
 from erukg import KeyphraseGenerator  # noqa: E402
+from erukg.backends import Encoder  # noqa: E402
+from erukg.backends.torch.encoder import TorchEncoder  # noqa: E402
 from erukg.collection import Collection  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import build  # noqa: E402
-from erukg.encoder import Encoder  # noqa: E402
-from erukg.encoder.torch_encoder import TorchEncoder  # noqa: E402
+from erukg.core.settings import Settings  # noqa: E402
 from erukg.errors import CollectionError, ErukgError, InputError  # noqa: E402
 from erukg.gpu import standing_keyphrases, stream_keyphrases  # noqa: E402
 from erukg.gpu.compact import compact, restore  # noqa: E402
 from erukg.gpu.pipeline import Standing  # noqa: E402
 from erukg.gpu.streams import keyphrase_job  # noqa: E402
-from erukg.readers import read_documents  # noqa: E402
-from erukg.settings import Settings  # noqa: E402
+from erukg.io import read_documents  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 
 torch.set_num_threads(1)
@@ -224,7 +224,7 @@ def test_an_interrupted_program_leaves_nothing_behind(bert: Path, tmp_path: Path
     script.write_text(
         "import itertools, sys\n"
         "from erukg import KeyphraseGenerator\n"
-        "from erukg.encoder.torch_encoder import TorchEncoder\n"
+        "from erukg.backends.torch.encoder import TorchEncoder\n"
         f"generator = KeyphraseGenerator(TorchEncoder.load({str(bert)!r}, device='cpu'))\n"
         "for n, _ in enumerate(generator.generate_batch(itertools.repeat('a neural network'), threads=1)):\n"
         "    if not n:\n"

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from erukg import KeyphraseGenerator
-from erukg.benchmark.texts import documents as made_up
+from erukg.backends import Encoder, find_model
 from erukg.collection import Collection, DocumentRecord, Writer, slim
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.assembling import assemble
 from erukg.collection.manifest import SegmentEntry
-from erukg.encoder import Encoder, find_model
 from erukg.integrations.ray.inputs import InputFile, list_inputs
 from erukg.integrations.ray.partitions import scan
-from erukg.readers import InputDocument, read_documents
+from erukg.io import InputDocument, read_documents
+from erukg.research.benchmark.texts import documents as made_up
 
 _WORKER = """
 import re

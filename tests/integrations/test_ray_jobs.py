@@ -19,17 +19,17 @@ from ray_tools import TroubledTask, kill_worker, marks, parts, said, wait_for, w
 from typer.testing import CliRunner, Result
 
 from erukg import Collection, KeyphraseGenerator, Settings
+from erukg.backends import Encoder
 from erukg.cli import app
 from erukg.collection import verify
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
-from erukg.encoder import Encoder
 from erukg.errors import InputError
 from erukg.integrations.ray import keyphrases
 from erukg.integrations.ray.crew import Pool
 from erukg.integrations.ray.running import run_job
 from erukg.integrations.ray.storage import Store
-from erukg.readers import BadDocument, InputDocument, read_documents
+from erukg.io import BadDocument, InputDocument, read_documents
 
 Command = Callable[..., Result]
 

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from erukg.collection.records import read_rows
+from erukg.core.results import Keyphrase, Keyphrases, Source
 from erukg.errors import InputError
 from erukg.integrations.ray.inputs import InputFile, list_inputs
 from erukg.integrations.ray.partitions import Partition, read_partition, scan
 from erukg.integrations.ray.plan import Outcome, Plan, mark_name, read_marks
 from erukg.integrations.ray.sinks import Parquet, keyphrase_schema, table_row
 from erukg.integrations.ray.storage import Store
-from erukg.readers import BadDocument, InputDocument, Limits, read_documents
-from erukg.results import Keyphrase, Keyphrases, Source
+from erukg.io import BadDocument, InputDocument, Limits, read_documents
 
 PACK = {".jsonl": bytes, ".jsonl.gz": gzip.compress, ".jsonl.xz": lzma.compress}
 LINES = st.sampled_from(

@@ -17,16 +17,16 @@ from pyarrow import parquet
 from ray_tools import STORE_BYTES, TroubledTask, add_node, marks, parts, wait_for, worker_pids, write_rows
 
 from erukg import KeyphraseGenerator
+from erukg.backends import Encoder
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
-from erukg.encoder import Encoder
 from erukg.integrations.ray import keyphrases
 from erukg.integrations.ray.building import CollectionTask, build_collection
 from erukg.integrations.ray.crew import Pool
 from erukg.integrations.ray.running import run_job
 from erukg.integrations.ray.storage import Store
 from erukg.integrations.ray.tasks import KeyphraseTask
-from erukg.readers import InputDocument, read_documents
+from erukg.io import InputDocument, read_documents
 from tiny import write_corpus
 
 pytestmark = pytest.mark.slow

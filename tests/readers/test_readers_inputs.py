@@ -12,7 +12,7 @@ import pytest
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from erukg.errors import InputError
-from erukg.readers import BadDocument, InputDocument, Limits, read_documents, read_phrases
+from erukg.io import BadDocument, InputDocument, Limits, read_documents, read_phrases
 
 
 def write_pdf(path: Path, pages: list[str], password: str | None = None) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from erukg.readers import BadDocument, InputDocument, Limits, read_documents
+from erukg.io import BadDocument, InputDocument, Limits, read_documents
 
 
 def read(path: Path, limit: int = 1_000_000) -> list[InputDocument | BadDocument]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from erukg.readers import BadDocument, InputDocument, Limits, read_documents
-from erukg.readers.plain import blank_markdown
+from erukg.io import BadDocument, InputDocument, Limits, read_documents
+from erukg.io.plain import blank_markdown
 
 
 def read_one(path: Path, **options: object) -> InputDocument | BadDocument:

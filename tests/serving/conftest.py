@@ -8,7 +8,7 @@ import pytest
 from serving_tools import GatedGenerator
 
 from erukg import Collection, KeyphraseGenerator
-from erukg.encoder import Encoder
+from erukg.backends import Encoder
 
 TEXT = (
     "Neural retrieval for the sparse index\nWe propose a distributed search engine and show that graph data is exact."

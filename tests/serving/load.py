@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from erukg import KeyphraseGenerator
-from erukg.benchmark.texts import documents
+from erukg.research.benchmark.texts import documents
 
 
 class Server:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import httpx
 
 from erukg import KeyphraseGenerator
-from erukg.encoder import Encoder
+from erukg.backends import Encoder
 from erukg.generator import Reading
 from erukg.serving.app import create_app
 from erukg.serving.logs import Log

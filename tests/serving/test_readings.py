@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from erukg import Collection, KeyphraseGenerator, Settings
-from erukg.encoder import Encoder, Encoding, Pieces
+from erukg.backends import Encoder, Encoding, Pieces
 from erukg.serving.readings import RecentReadings
 
 TEXTS = [f"Sparse retrieval of keyphrases in network {i}. Deep graph models support search engines." for i in range(5)]

@@ -13,7 +13,7 @@ pytest.importorskip("onnx")
 
 from typer.testing import CliRunner  # noqa: E402
 
-from erukg.encoder import Encoder  # noqa: E402
+from erukg.backends import Encoder  # noqa: E402
 from erukg.errors import ModelError  # noqa: E402
 from erukg.training.base import load_base  # noqa: E402
 from erukg.training.export.card import model_card  # noqa: E402

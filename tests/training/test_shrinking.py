@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from erukg.encoder import Encoder  # noqa: E402
+from erukg.backends import Encoder  # noqa: E402
 from erukg.errors import SettingsError  # noqa: E402
 from erukg.training.base import load_base, random_base, save_base  # noqa: E402
 from erukg.training.export.folder import export  # noqa: E402

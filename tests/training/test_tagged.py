@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erukg.document import Document
+from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER, penn_class
+from erukg.core.document import Document
 from erukg.errors import TrainingError
-from erukg.phrases import ADJECTIVE, NOUN, NUMBER, OTHER, penn_class
 from erukg.training.pieces import load_tokenizer
 from erukg.training.tagged import LONGEST, prepare_tagged, read_tagged
 from training.texts import write_rows, write_tokenizer

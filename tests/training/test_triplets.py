@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erukg.document import Document
+from erukg.core.document import Document
 from erukg.errors import TrainingError
 from erukg.training.arrays import ArrayWriter
 from erukg.training.pieces import PieceWriter, TextEncoder, load_tokenizer

@@ -13,9 +13,9 @@ import typer
 
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, printable, say
 from erukg.cli._options import Format, InputForm, TaggerName
+from erukg.core.settings import Settings
 from erukg.errors import require
-from erukg.readers import BadDocument, Limits
-from erukg.settings import Settings
+from erukg.io import BadDocument, Limits
 
 if TYPE_CHECKING:
     from erukg.integrations.ray.crew import Pool

@@ -28,7 +28,7 @@ def choose_device(device: str) -> str | None:
     """The device for torch that an option names, None for the CPU; what `auto` has come to is said."""
     if device == "cpu":
         return None
-    from erukg.encoder import find_device
+    from erukg.backends import find_device
 
     chosen = find_device(device)
     if device == "auto":

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from erukg.settings import Settings
+from erukg.core.settings import Settings
 
 __all__ = [
     "CollectionFolder",

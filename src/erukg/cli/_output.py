@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Literal, Self, TextIO
 from erukg.cli import _render
 from erukg.cli._common import say
 from erukg.cli._options import Format
+from erukg.core.inputs import given_id
 from erukg.errors import InputError
-from erukg.readers.records import given_id
-from erukg.readers.streams import COMPRESSED, open_bytes
+from erukg.io.streams import COMPRESSED, open_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from erukg.cli._common import printable
-from erukg.results import Explanation, Keyphrase, Keyphrases
+from erukg.core.results import Explanation, Keyphrase, Keyphrases
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

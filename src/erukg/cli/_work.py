@@ -11,13 +11,13 @@ from typing import TypeAlias
 
 import typer
 
+from erukg.backends.threads import past_refusals
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
 from erukg.cli._options import Format, InputForm
 from erukg.cli._output import Output
 from erukg.cli._render import Result
 from erukg.errors import InputError
-from erukg.parallel import past_refusals
-from erukg.readers import BadDocument, InputDocument, Limits, find_form, read_documents
+from erukg.io import BadDocument, InputDocument, Limits, find_form, read_documents
 
 __all__ = ["Source", "Work", "process"]
 

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from erukg.benchmark.timing import Progress
+    from erukg.research.benchmark.timing import Progress
 
 __all__ = ["app"]
 
@@ -90,10 +90,10 @@ def run(
     """
     import dataclasses
 
-    from erukg.benchmark import Plan, run_benchmark
-    from erukg.benchmark.competitors import split_names
-    from erukg.benchmark.report import print_report
-    from erukg.evaluation.report import write_json
+    from erukg.research.benchmark import Plan, run_benchmark
+    from erukg.research.benchmark.competitors import split_names
+    from erukg.research.benchmark.report import print_report
+    from erukg.research.evaluation.report import write_json
 
     if no_collection and collection is not None:
         raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
@@ -138,9 +138,9 @@ def _measure_gpu(
 ) -> None:
     import dataclasses
 
-    from erukg.benchmark.gpu import GpuPlan, measure_gpu
-    from erukg.benchmark.report import print_gpu
-    from erukg.evaluation.report import write_json
+    from erukg.research.benchmark.gpu import GpuPlan, measure_gpu
+    from erukg.research.benchmark.report import print_gpu
+    from erukg.research.evaluation.report import write_json
 
     plan = GpuPlan(model=model, collection=collection, no_collection=no_collection, device=device)
     if not full:
@@ -185,9 +185,9 @@ def search(
 
     Shows time a query, how it grows with D, and how well the results agree. The engines take turns every 50 queries.
     """
-    from erukg.benchmark.report import print_search
-    from erukg.benchmark.searching import run_search
-    from erukg.evaluation.report import write_json
+    from erukg.research.benchmark.report import print_search
+    from erukg.research.benchmark.searching import run_search
+    from erukg.research.evaluation.report import write_json
 
     try:
         wanted = [int(size) for size in sizes.split(",") if size.strip()]
@@ -214,7 +214,7 @@ def search(
 
 def _texts(paths: list[str], limit: int) -> list[str]:
     from erukg.cli._common import say
-    from erukg.readers import BadDocument, read_documents
+    from erukg.io import BadDocument, read_documents
 
     texts: list[str] = []
     for item in read_documents(paths):

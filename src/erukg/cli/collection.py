@@ -18,7 +18,7 @@ from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printab
 if TYPE_CHECKING:
     from erukg.collection.build import Report
     from erukg.collection.encoded import Analyser
-    from erukg.readers import BadDocument, Limits
+    from erukg.io import BadDocument, Limits
 
 __all__ = ["app"]
 
@@ -221,10 +221,10 @@ def verify(folder: Folder) -> None:
 
 
 def _analyser(model: str | None, threads: int | None, device: str) -> Analyser:
+    from erukg.backends import BatchEncoder, find_model, load_encoder
+    from erukg.backends.threads import cores
     from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.gpu_analyser import GpuAnalyser
-    from erukg.encoder import BatchEncoder, find_model, load_encoder
-    from erukg.parallel import cores
 
     encoder = load_encoder(find_model(model), choose_device(device))
     if isinstance(encoder, BatchEncoder):
@@ -261,7 +261,7 @@ def _build_on_ray(
 
 
 def _limits(max_mb: float) -> Limits:
-    from erukg.readers import Limits
+    from erukg.io import Limits
 
     return Limits(document_bytes=int(max_mb * 1e6))
 

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from erukg.evaluation.keyphrases import Progress
+    from erukg.research.evaluation.keyphrases import Progress
 
 __all__ = ["app"]
 
@@ -91,12 +91,12 @@ def keyphrases(
     Prints tables to standard output and progress to standard error. Stopped with Ctrl-C, the same command
     continues.
     """
-    from erukg.evaluation import load_sets
-    from erukg.evaluation.keyphrases import compare as compare_results
-    from erukg.evaluation.keyphrases import evaluate
-    from erukg.evaluation.report import print_report, to_json, write_json
-    from erukg.evaluation.semantic import PhraseVectors
-    from erukg.evaluation.systems import Options, make_system, parse_setting
+    from erukg.research.evaluation import load_sets
+    from erukg.research.evaluation.keyphrases import compare as compare_results
+    from erukg.research.evaluation.keyphrases import evaluate
+    from erukg.research.evaluation.report import print_report, to_json, write_json
+    from erukg.research.evaluation.semantic import PhraseVectors
+    from erukg.research.evaluation.systems import Options, make_system, parse_setting
 
     options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
     # What is compared must be run, whether it was also named or not.
@@ -195,11 +195,11 @@ def retrieval(
     continues.
     """
     from erukg.errors import InputError
-    from erukg.evaluation.report import write_json
-    from erukg.evaluation.retrieval import METHODS, evaluate, find_sets, make_methods
-    from erukg.evaluation.retrieval import compare as compare_results
-    from erukg.evaluation.retrieval.report import print_report, to_json
-    from erukg.evaluation.systems import Options, make_system, parse_setting
+    from erukg.research.evaluation.report import write_json
+    from erukg.research.evaluation.retrieval import METHODS, evaluate, find_sets, make_methods
+    from erukg.research.evaluation.retrieval import compare as compare_results
+    from erukg.research.evaluation.retrieval.report import print_report, to_json
+    from erukg.research.evaluation.systems import Options, make_system, parse_setting
 
     options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
     wanted = [name.strip() for names in method or [",".join(METHODS)] for name in names.split(",") if name.strip()]
@@ -272,11 +272,11 @@ def ablations(
     A variant that lacks something (a collection, a folder, a tagger) is shown as not run, and why. Stopped with
     Ctrl-C, the same command continues.
     """
-    from erukg.evaluation import load_sets
-    from erukg.evaluation.ablation_report import print_ablations, to_json
-    from erukg.evaluation.ablations import Given, make_studies, named, run_studies
-    from erukg.evaluation.report import write_json
-    from erukg.evaluation.systems import Options, parse_setting
+    from erukg.research.evaluation import load_sets
+    from erukg.research.evaluation.ablation_report import print_ablations, to_json
+    from erukg.research.evaluation.ablations import Given, make_studies, named, run_studies
+    from erukg.research.evaluation.report import write_json
+    from erukg.research.evaluation.systems import Options, parse_setting
 
     options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
     given = Given(options, named(models or (), "--models"), named(collections or (), "--collections"), tagger, fp32)
@@ -309,9 +309,9 @@ def case(
     output: Output = None,
 ) -> None:
     """Phrases instead of figures: what each system finds in a few texts, side by side."""
-    from erukg.evaluation.case import print_case, run_case
-    from erukg.evaluation.report import write_json
-    from erukg.evaluation.systems import Options, make_system, parse_setting
+    from erukg.research.evaluation.case import print_case, run_case
+    from erukg.research.evaluation.report import write_json
+    from erukg.research.evaluation.systems import Options, make_system, parse_setting
 
     options = Options(model, collection, paper, None, dict(parse_setting(text) for text in settings or ()))
     systems = [make_system(name, options) for name in dict.fromkeys(system or ["erukg-generate"])]
@@ -332,7 +332,7 @@ def report(
     ] = Path("docs/results"),
 ) -> None:
     """Tables and plots of stored runs as a folder to publish; only what the runs hold, the same every time."""
-    from erukg.evaluation.results import write_results
+    from erukg.research.evaluation.results import write_results
 
     for path in write_results(runs, output):
         typer.echo(path)

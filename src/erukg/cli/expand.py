@@ -29,10 +29,10 @@ from erukg.cli._output import Output as OutputFile
 from erukg.cli._render import ExpandedRow, Result
 from erukg.cli._work import Source, process
 from erukg.cli.generate import choose_collection, load_generator
+from erukg.core.expansion import check_row, expand_row
+from erukg.core.settings import Settings
 from erukg.errors import InputError
-from erukg.expansion import check_row, expand_row
-from erukg.readers import InputDocument, Limits
-from erukg.settings import Settings
+from erukg.io import InputDocument, Limits
 
 __all__ = ["app"]
 

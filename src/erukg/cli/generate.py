@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from erukg.backends.threads import in_order
 from erukg.cli._cluster import Cluster, Engine, EngineOption, Gpus, Job, PartitionDocuments, Workers, run_on_ray
 from erukg.cli._common import choose_device, say
 from erukg.cli._options import (
@@ -35,9 +36,8 @@ from erukg.cli._output import Output as OutputFile
 from erukg.cli._output import choose_format
 from erukg.cli._render import RankedPhrases, Result
 from erukg.cli._work import Source, process
-from erukg.parallel import in_order
-from erukg.readers import InputDocument, Limits, read_phrases
-from erukg.settings import Settings
+from erukg.core.settings import Settings
+from erukg.io import InputDocument, Limits, read_phrases
 
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator

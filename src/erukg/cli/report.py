@@ -32,10 +32,10 @@ from erukg.cli._output import Output
 from erukg.cli._render import ExpandedRow, Result
 from erukg.cli._work import Source, process
 from erukg.cli.generate import load_generator
-from erukg.readers import InputDocument, Limits
-from erukg.report import Report, report_row
-from erukg.report.parts import escaped
-from erukg.settings import Settings
+from erukg.core.settings import Settings
+from erukg.io import InputDocument, Limits
+from erukg.serving.report import Report, report_row
+from erukg.serving.report.parts import escaped
 
 __all__ = ["app"]
 

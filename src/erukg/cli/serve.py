@@ -12,9 +12,9 @@ import typer
 
 from erukg.cli._options import CollectionFolder, Model, NoCollection, TaggerName, TaggerOption, settings_options
 from erukg.cli.generate import load_generator
+from erukg.core.settings import Settings
 from erukg.serving.keys import VARIABLE, load_keys
 from erukg.serving.limits import ServiceLimits
-from erukg.settings import Settings
 
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator

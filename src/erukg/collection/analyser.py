@@ -9,20 +9,20 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.backends import TermEncoder
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, Phrase
-from erukg.document import Document
-from erukg.encoder import TermEncoder
-from erukg.locating import locate_candidates
-from erukg.neighbours import Neighbourhood
-from erukg.phrases import noun_phrases
-from erukg.ranking import Weights, build_pool, drop_contained, rank_pool
-from erukg.settings import Settings
+from erukg.core.candidates import noun_phrases
+from erukg.core.document import Document
+from erukg.core.locating import locate_candidates
+from erukg.core.neighbours import Neighbourhood
+from erukg.core.ranking import Weights, build_pool, drop_contained, rank_pool
+from erukg.core.settings import Settings
 
 __all__ = ["ModelAnalyser", "WholeEncoder", "phrases_of"]
 
 
 class WholeEncoder(TermEncoder, Protocol):
-    """What is needed of a model; `erukg.encoder.Encoder` is the real one."""
+    """What is needed of a model; `erukg.backends.Encoder` is the real one."""
 
     vocab_size: int
 

@@ -14,7 +14,7 @@ from erukg.collection.build import BUILD, OnBad, Options, encode_rows, feed, fin
 from erukg.collection.encoded import Analyser
 from erukg.collection.manifest import Journal, SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS, Writer
-from erukg.readers import BadDocument, InputDocument
+from erukg.io import BadDocument, InputDocument
 
 __all__ = ["assemble", "check_target", "write_part"]
 

@@ -20,7 +20,7 @@ from erukg.collection.postings import number_terms
 from erukg.collection.reader import Collection
 from erukg.collection.writer import Writer
 from erukg.errors import InputError
-from erukg.readers import BadDocument, read_documents
+from erukg.io import BadDocument, read_documents
 
 __all__ = ["YARDSTICK", "Engine", "EngineTiming", "Found", "MakeEngine", "SearchTiming", "TermLists", "compare_search"]
 

@@ -18,7 +18,7 @@ from erukg.collection.manifest import MANIFEST, Journal
 from erukg.collection.records import read_rows, source_key
 from erukg.collection.writer import PART_DOCUMENTS, Writer
 from erukg.errors import CollectionError, InputError
-from erukg.readers import BadDocument, InputDocument, Limits
+from erukg.io import BadDocument, InputDocument, Limits
 
 __all__ = [
     "BUILD",

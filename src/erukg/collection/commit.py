@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg._jit import kernel
 from erukg.collection.arrays import ArrayFileWriter, FileEntry, damaged, open_arrays
 from erukg.collection.manifest import Manifest
 from erukg.collection.postings import count_live
 from erukg.collection.ragged import bounds, hash_strings, offsets_of, take
 from erukg.collection.segment import Forms, Segment
+from erukg.core.kernels import kernel
 
 __all__ = ["NOBODY", "Commit", "State", "derive", "gather_forms", "live_rows", "open_commit", "write_commit"]
 

@@ -33,7 +33,7 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrase of a document: `erukg.folding.fold` of it, its written form and that form's word pieces."""
+    """A phrase of a document: `erukg.core.folding.fold` of it, its written form and that form's word pieces."""
 
     fold: str
     form: str

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg._jit import kernel
-from erukg.neighbours import Neighbourhood
+from erukg.core.kernels import kernel
+from erukg.core.neighbours import Neighbourhood
 
 __all__ = ["Gathered", "collect_phrases", "sum_by_phrase"]
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from erukg.collection.arrays import damaged
 from erukg.collection.ragged import gather_lists, strings
 from erukg.collection.segment import Forms
+from erukg.core.neighbours import Terms
 from erukg.errors import InputError
-from erukg.neighbours import Terms
 
 __all__ = ["MappedGlossary"]
 
 
 class MappedGlossary:
-    """The glossary of an opened collection (`erukg.neighbours.Glossary`)."""
+    """The glossary of an opened collection (`erukg.core.neighbours.Glossary`)."""
 
     def __init__(self, path: Path, phrases: Forms, counts: NDArray[np.uint32]) -> None:
         self._path = path

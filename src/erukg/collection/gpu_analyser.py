@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from erukg.backends import BatchEncoder
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument
 from erukg.collection.weights import MOST_TERMS
-from erukg.encoder import BatchEncoder
-from erukg.settings import Settings
+from erukg.core.settings import Settings
 
 if TYPE_CHECKING:
     from erukg.gpu.pipeline import Standing

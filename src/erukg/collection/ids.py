@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from erukg.collection.arrays import damaged
 from erukg.collection.ragged import hash_strings
 from erukg.collection.segment import Segment
-from erukg.folding import hash_phrases
+from erukg.core.folding import hash_phrases
 
 __all__ = ["Ids"]
 

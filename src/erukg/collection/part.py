@@ -17,8 +17,8 @@ from erukg.collection.postings import invert, number_terms, pack
 from erukg.collection.ragged import hash_strings, offsets_of, pack_strings
 from erukg.collection.segment import Forms, entry_of
 from erukg.collection.weights import MOST_TERMS, high_values, pack_weights, quantise
+from erukg.core.folding import hash_phrases
 from erukg.errors import InputError
-from erukg.folding import hash_phrases
 
 __all__ = ["Part"]
 

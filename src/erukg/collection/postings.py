@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg._jit import kernel
+from erukg.core.kernels import kernel
 
 __all__ = ["BLOCK", "BLOCK_BITS", "count_live", "decode", "invert", "number_terms", "pack"]
 

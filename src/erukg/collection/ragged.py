@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg._jit import kernel
+from erukg.core.kernels import kernel
 from erukg.errors import CollectionError
 
 __all__ = ["bounds", "gather_lists", "hash_strings", "offsets_of", "pack_strings", "strings", "take"]
@@ -97,7 +97,7 @@ def _hash(blob: NDArray[np.uint8], offsets: NDArray[np.uint32], out: NDArray[np.
 
 
 def hash_strings(blob: NDArray[np.uint8], offsets: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """The 64-bit FNV-1a hash of every string: the same as `erukg.folding.hash_phrases` gives."""
+    """The 64-bit FNV-1a hash of every string: the same as `erukg.core.folding.hash_phrases` gives."""
     out = np.empty(len(offsets) - 1, np.uint64)
     if not _hash(blob, offsets, out):
         raise ValueError("a string goes beyond its array")

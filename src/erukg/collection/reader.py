@@ -25,8 +25,8 @@ from erukg.collection.ragged import bounds
 from erukg.collection.search import best_first, idf, norms, scan, scan_order
 from erukg.collection.segment import Segment
 from erukg.collection.weights import add_weights, decode_table, high_values
+from erukg.core.neighbours import Neighbourhood, Source
 from erukg.errors import CollectionError, ErukgWarning, InputError
-from erukg.neighbours import Neighbourhood, Source
 
 __all__ = ["Collection", "Hits", "open_parts"]
 
@@ -80,7 +80,7 @@ def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
 
 
 class Collection:
-    """D, memory-mapped and read-only (`erukg.neighbours.Background`). Safe to use from many threads.
+    """D, memory-mapped and read-only (`erukg.core.neighbours.Background`). Safe to use from many threads.
 
     It shows the commit that was current when it was opened, whatever is added or removed afterwards.
     """

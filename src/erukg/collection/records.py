@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from erukg.errors import InputError, require
-from erukg.readers import BadDocument, InputDocument, Limits, find_form, read_documents
-from erukg.readers.folders import walk
-from erukg.readers.parquet import read_parquet_file
-from erukg.readers.streams import open_bytes
+from erukg.io import BadDocument, InputDocument, Limits, find_form, read_documents
+from erukg.io.folders import walk
+from erukg.io.parquet import read_parquet_file
+from erukg.io.streams import open_bytes
 
 __all__ = ["count_rows", "read_rows", "source_key"]
 

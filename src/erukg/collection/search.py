@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg._jit import kernel
 from erukg.collection.postings import BLOCK
+from erukg.core.kernels import kernel
 
 __all__ = ["OVERHANG", "best_first", "idf", "norms", "scan", "scan_order"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from erukg.neighbours import Source
-from erukg.results import Keyphrase, Keyphrases
+from erukg.core.neighbours import Source
+from erukg.core.results import Keyphrase, Keyphrases
 
 __all__ = ["Compact", "compact", "restore"]
 

@@ -11,18 +11,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.backends import Encoder, Encoding, Pieces
 from erukg.collection import Collection
 from erukg.collection.analyser import phrases_of
 from erukg.collection.analysis import Query, analyse
 from erukg.collection.encoded import EncodedDocument, Phrase
 from erukg.collection.reader import Hits
-from erukg.document import Document
-from erukg.encoder import Encoder, Encoding, Pieces
+from erukg.core.document import Document
+from erukg.core.settings import Settings
 from erukg.errors import CollectionError, ErukgWarning
 from erukg.generator import KeyphraseGenerator
 from erukg.gpu.compact import Compact, compact, restore
 from erukg.gpu.queries import Index, Lists
-from erukg.settings import Settings
 
 __all__ = ["CollectionJob", "Job", "KeyphraseJob", "Task", "Top"]
 

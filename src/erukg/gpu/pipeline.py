@@ -8,12 +8,12 @@ from itertools import islice
 from multiprocessing.connection import wait
 from typing import Any
 
+from erukg.backends.threads import cores
 from erukg.errors import ErukgError, InputError
 from erukg.gpu.jobs import Job
 from erukg.gpu.messages import Failure, Load, receive, send
 from erukg.gpu.process import Process, pair
 from erukg.gpu.server import Model
-from erukg.parallel import cores
 
 __all__ = ["Standing", "stream"]
 

@@ -18,10 +18,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from erukg.encoder.batch import Packed, join
+from erukg.backends.batch import Packed, join
+from erukg.backends.threads import cores
 from erukg.gpu.messages import ENCODE, READY, SEARCH, SWITCH, Load, Outbox, fail, read_into
 from erukg.gpu.queries import Lists, SearchPlan
-from erukg.parallel import cores
 
 if TYPE_CHECKING:
     from erukg.gpu.search import DeviceSearch
@@ -56,7 +56,7 @@ def serve(caller: Connection, outbox: Outbox, workers: Sequence[Connection], mod
     """Answer the workers until the caller has gone; whatever the caller sends is answered with the `Load` so far."""
     import torch
 
-    from erukg.encoder.torch_encoder import TorchEncoder
+    from erukg.backends.torch.encoder import TorchEncoder
 
     sys.setswitchinterval(SWITCH)
     # The other cores are busy: threads that have to wait for their turn there would make every step wait for them.

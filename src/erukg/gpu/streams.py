@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from erukg.backends.batch import BatchEncoder
 from erukg.collection import Collection
-from erukg.encoder.batch import BatchEncoder
+from erukg.core.settings import Settings
 from erukg.errors import InputError
 from erukg.gpu.jobs import CollectionJob, KeyphraseJob
 from erukg.gpu.pipeline import CHUNK, Standing, stream
 from erukg.gpu.queries import SPARE, SearchPlan
 from erukg.gpu.server import Model
-from erukg.settings import Settings
 
 if TYPE_CHECKING:
     from erukg.collection.encoded import EncodedDocument
+    from erukg.core.results import Keyphrases
     from erukg.generator import KeyphraseGenerator
-    from erukg.results import Keyphrases
 
 __all__ = ["keyphrase_job", "standing_encoded", "standing_keyphrases", "stream_encoded", "stream_keyphrases"]
 

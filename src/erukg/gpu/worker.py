@@ -8,8 +8,8 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
+from erukg.backends.batch import Answers, pack, unpack
 from erukg.collection.reader import Hits
-from erukg.encoder.batch import Answers, pack, unpack
 from erukg.gpu.jobs import Job, Task
 from erukg.gpu.messages import BEGIN, ENCODE, READY, SEARCH, SWITCH, Failure, Outbox, portable, read_into
 

@@ -1,4 +1,4 @@
-"""Other extractors, for comparison: those of `erukg.baselines` that need nothing but installed packages."""
+"""Other extractors, for comparison: those of `erukg.research.baselines` that need nothing but installed packages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.baselines.base import Baseline
-from erukg.baselines.tagged import Reader, WordTagger
-from erukg.document import Document
+from erukg.core.document import Document
+from erukg.core.tagging import tag_classes
 from erukg.generator import KeyphraseGenerator
+from erukg.research.baselines.base import Baseline
+from erukg.research.baselines.tagged import Reader, WordTagger
 from erukg.serving.problems import Problem
-from erukg.taggers import tag_classes
 
 __all__ = ["Baselines"]
 
@@ -56,25 +56,25 @@ class _Entry:
 
 
 def _yake(reader: Reader) -> Baseline:
-    from erukg.baselines.yake import Yake
+    from erukg.research.baselines.yake import Yake
 
     return Yake()
 
 
 def _textrank(reader: Reader) -> Baseline:
-    from erukg.baselines.textrank import TextRank
+    from erukg.research.baselines.textrank import TextRank
 
     return TextRank(reader)
 
 
 def _positionrank(reader: Reader) -> Baseline:
-    from erukg.baselines.positionrank import PositionRank
+    from erukg.research.baselines.positionrank import PositionRank
 
     return PositionRank(reader)
 
 
 def _multipartiterank(reader: Reader) -> Baseline:
-    from erukg.baselines.multipartiterank import MultipartiteRank
+    from erukg.research.baselines.multipartiterank import MultipartiteRank
 
     return MultipartiteRank(reader)
 

@@ -13,9 +13,9 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from erukg.errors import InputError, MissingExtraError
-from erukg.readers.items import Limits
-from erukg.readers.pdf import PdfText, parse_pdf
-from erukg.readers.streams import decode
+from erukg.io.items import Limits
+from erukg.io.pdf import PdfText, parse_pdf
+from erukg.io.streams import decode
 from erukg.serving.bodies import media_type
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem

@@ -7,10 +7,10 @@ import threading
 from collections import OrderedDict
 from typing import TypeAlias
 
-from erukg.encoder import Encoding
+from erukg.backends import Encoding
+from erukg.core.results import Keyphrases
+from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator, Reading
-from erukg.results import Keyphrases
-from erukg.settings import Settings
 
 __all__ = ["RecentReadings"]
 

@@ -14,9 +14,9 @@ from types import FrameType
 
 import uvicorn
 
+from erukg.backends.threads import cores
 from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
-from erukg.parallel import cores
 from erukg.serving.app import create_app
 from erukg.serving.keys import Keys
 from erukg.serving.limits import ServiceLimits

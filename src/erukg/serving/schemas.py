@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from erukg.expansion import FIELDS
+from erukg.core.expansion import FIELDS
+from erukg.core.settings import Settings
 from erukg.serving.limits import ServiceLimits
-from erukg.settings import Settings
 
 __all__ = ["RequestSchemas", "Schema", "settings_schema"]
 

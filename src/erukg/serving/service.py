@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from erukg._version import __version__
+from erukg.backends.threads import cores
+from erukg.core.settings import Settings
 from erukg.errors import InputError, SettingsError
 from erukg.generator import KeyphraseGenerator
-from erukg.parallel import cores
 from erukg.serving import work
 from erukg.serving.baselines import Baselines
 from erukg.serving.bodies import Held, parse_json, read_body
@@ -29,7 +30,6 @@ from erukg.serving.pdfs import Files, sent_file
 from erukg.serving.problems import ClientGoneError, Problem, json_response
 from erukg.serving.readings import RecentReadings
 from erukg.serving.schemas import RequestSchemas
-from erukg.settings import Settings
 
 __all__ = ["PATHS", "Service"]
 

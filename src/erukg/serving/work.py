@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from erukg.baselines.base import Baseline
+from erukg.core.expansion import FIELDS, expand_row
+from erukg.core.inputs import TEXT_FIELDS, document_from, given_id
+from erukg.core.results import Keyphrase
+from erukg.core.settings import Settings
 from erukg.errors import InputError
-from erukg.expansion import FIELDS, expand_row
 from erukg.generator import KeyphraseGenerator
-from erukg.readers.records import TEXT_FIELDS, document_from, given_id
-from erukg.results import Keyphrase
+from erukg.research.baselines.base import Baseline
 from erukg.serving.checking import check, shown
 from erukg.serving.jobs import Job
 from erukg.serving.problems import Problem
 from erukg.serving.readings import RecentReadings
 from erukg.serving.schemas import Schema
-from erukg.settings import Settings
 
 __all__ = ["document_error", "document_id", "dump", "expand_jobs", "keyphrase_jobs", "run_baseline", "run_rank"]
 

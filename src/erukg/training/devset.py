@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from erukg.document import Document
-from erukg.encoder.vocabulary import Vocabulary
+from erukg.backends.vocabulary import Vocabulary
+from erukg.core.candidates import noun_phrases
+from erukg.core.document import Document
+from erukg.core.tagging import tag_classes
 from erukg.errors import TrainingError
-from erukg.evaluation.datasets import load_set
-from erukg.evaluation.ground_truth import gold
-from erukg.evaluation.records import Record
-from erukg.evaluation.stemming import phrase_key
-from erukg.phrases import noun_phrases
-from erukg.taggers import Tagger, tag_classes
+from erukg.research.evaluation.datasets import load_set
+from erukg.research.evaluation.ground_truth import gold
+from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.stemming import phrase_key
+from erukg.taggers import Tagger
 from erukg.training.pieces import load_tokenizer
 from erukg.training.progress import progress
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.document import Document
+from erukg.backends.threads import cores
+from erukg.core.document import Document
 from erukg.errors import TrainingError
-from erukg.parallel import cores
 from erukg.training.arrays import ArrayWriter
 
 __all__ = ["PieceWriter", "TextEncoder", "load_tokenizer", "save_tokenizer"]

@@ -1,6 +1,6 @@
 """Tagged text for the encoder's tag head: a corpus tagged by a teacher, or text that is tagged already.
 
-The folder holds little-endian arrays: `ids` (word pieces), `offsets`, `labels` (the class of `erukg.phrases`
+The folder holds little-endian arrays: `ids` (word pieces), `offsets`, `labels` (the class of `erukg.core.candidates`
 on the first piece of each word, -1 on its other pieces) and `split` (1 for held-out documents).
 """
 
@@ -16,10 +16,10 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.document import Document
-from erukg.encoder.vocabulary import Vocabulary
+from erukg.backends.vocabulary import Vocabulary
+from erukg.core.candidates import penn_class
+from erukg.core.document import Document
 from erukg.errors import TrainingError
-from erukg.phrases import penn_class
 from erukg.taggers import Tagger
 from erukg.training.arrays import ArrayWriter, published_folder
 from erukg.training.pieces import load_tokenizer

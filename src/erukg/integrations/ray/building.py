@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from erukg._version import __version__
+from erukg.backends import BatchEncoder, Encoder, ModelFolder, find_model, load_encoder
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.arrays import FileEntry
 from erukg.collection.assembling import assemble, check_target, write_part
@@ -21,7 +22,6 @@ from erukg.collection.encoded import Analyser, EncodedDocument
 from erukg.collection.gpu_analyser import GpuAnalyser
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS
-from erukg.encoder import BatchEncoder, Encoder, ModelFolder, find_model, load_encoder
 from erukg.errors import CollectionError, ErukgError, InputError
 from erukg.integrations.ray.crew import Pool
 from erukg.integrations.ray.localising import on_this_node
@@ -30,7 +30,7 @@ from erukg.integrations.ray.plan import Plan
 from erukg.integrations.ray.running import Summary, run_job
 from erukg.integrations.ray.storage import Store, is_uri
 from erukg.integrations.ray.tasks import Refuse, Work
-from erukg.readers import BadDocument, InputDocument, Limits
+from erukg.io import BadDocument, InputDocument, Limits
 
 __all__ = ["CollectionTask", "build_collection"]
 

@@ -11,11 +11,11 @@ from typing import IO, Any, cast
 
 from erukg.errors import InputError, require
 from erukg.integrations.ray.storage import absolute, is_uri, resolve
-from erukg.readers import BadDocument, find_form
-from erukg.readers.folders import walk
-from erukg.readers.inputs import NOT_THERE
-from erukg.readers.parquet import PARQUET
-from erukg.readers.streams import COMPRESSED
+from erukg.io import BadDocument, find_form
+from erukg.io.folders import walk
+from erukg.io.inputs import NOT_THERE
+from erukg.io.parquet import PARQUET
+from erukg.io.streams import COMPRESSED
 
 __all__ = ["InputFile", "list_inputs", "open_input", "open_plain"]
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import IO, Any
 
+from erukg.core.expansion import FIELDS
 from erukg.errors import InputError
-from erukg.expansion import FIELDS
 from erukg.integrations.ray.inputs import InputFile, open_input, open_plain
-from erukg.readers import BadDocument, InputDocument, Limits
-from erukg.readers.inputs import sentence
-from erukg.readers.jsonl import read_jsonl
-from erukg.readers.parquet import check_columns, open_parquet, read_parquet
+from erukg.io import BadDocument, InputDocument, Limits
+from erukg.io.inputs import sentence
+from erukg.io.jsonl import read_jsonl
+from erukg.io.parquet import check_columns, open_parquet, read_parquet
 
 __all__ = ["Partition", "read_partition", "scan"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from erukg.core.settings import Settings
 from erukg.errors import InputError, require
 from erukg.integrations.ray.localising import on_any_node
-from erukg.settings import Settings
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -102,8 +102,8 @@ class KeyphraseColumns:
     def __call__(self, table: Any) -> Any:
         import pyarrow as pa
 
+        from erukg.backends.threads import past_refusals
         from erukg.integrations.ray.sinks import keyphrase_types, table_row
-        from erukg.parallel import past_refusals
 
         if there := [name for name in COLUMNS if name in table.column_names]:
             raise InputError(f"The dataset has a column '{there[0]}' already; drop or rename it first.")

@@ -17,7 +17,7 @@ from erukg.integrations.ray.plan import DONE, Outcome, Plan, read_marks
 from erukg.integrations.ray.storage import Store
 from erukg.integrations.ray.tasks import Task
 from erukg.integrations.ray.worker import Assignment
-from erukg.readers import BadDocument
+from erukg.io import BadDocument
 
 __all__ = ["PARTITION_DOCUMENTS", "Pool", "Summary", "connect", "run_job"]
 

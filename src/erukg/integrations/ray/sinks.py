@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Protocol
 
+from erukg.core.results import Keyphrases
 from erukg.errors import require
-from erukg.results import Keyphrases
 
 __all__ = ["JsonLines", "Parquet", "Sink", "expanded_schema", "keyphrase_schema", "keyphrase_types", "table_row"]
 

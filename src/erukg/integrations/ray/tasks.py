@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from erukg._version import __version__
-from erukg.encoder import BatchEncoder, ModelFolder, find_model
+from erukg.backends import BatchEncoder, ModelFolder, find_model
+from erukg.backends.threads import past_refusals
+from erukg.core.expansion import check_row, expand_row
+from erukg.core.results import Keyphrases
+from erukg.core.settings import Settings
 from erukg.errors import CollectionError, InputError
-from erukg.expansion import check_row, expand_row
 from erukg.generator import KeyphraseGenerator
 from erukg.integrations.ray.inputs import open_input
 from erukg.integrations.ray.localising import on_this_node
 from erukg.integrations.ray.partitions import Partition
 from erukg.integrations.ray.sinks import JsonLines, Parquet, Sink, expanded_schema, keyphrase_schema, table_row
 from erukg.integrations.ray.storage import Store
-from erukg.parallel import past_refusals
-from erukg.readers import InputDocument, Limits
-from erukg.readers.parquet import open_parquet
-from erukg.results import Keyphrases
-from erukg.settings import Settings
+from erukg.io import InputDocument, Limits
+from erukg.io.parquet import open_parquet
 from erukg.taggers import NltkTagger, SpacyTagger, Tagger
 
 if TYPE_CHECKING:

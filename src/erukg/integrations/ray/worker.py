@@ -11,7 +11,7 @@ from erukg.integrations.ray.partitions import Partition, read_partition
 from erukg.integrations.ray.plan import BROKEN, DONE, FAILED, Outcome, mark_name
 from erukg.integrations.ray.storage import Store
 from erukg.integrations.ray.tasks import Task, Work
-from erukg.readers import BadDocument, InputDocument
+from erukg.io import BadDocument, InputDocument
 
 __all__ = ["Assignment", "Worker", "note_name"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from erukg.encoder.folder import ModelFolder
+from erukg.backends.folder import ModelFolder
 from erukg.errors import ModelError
 from erukg.training.base import load_base
 from erukg.training.export.card import model_card

@@ -1,0 +1,48 @@
+"""Which device a user means, and the encoder for it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+from erukg.backends.onnx_encoder import Encoder
+from erukg.errors import InputError, require
+
+__all__ = ["find_device", "load_encoder"]
+
+_PURPOSE = "Running a model on a GPU"
+
+
+def find_device(device: str | None) -> str | None:
+    """The device for torch, or None for the CPU, which needs no torch.
+
+    `auto` is a GPU where torch is installed and sees one, else the CPU; a device that is named must be there.
+    """
+    if device is None or device == "cpu":
+        return None
+    if device == "auto":
+        if importlib.util.find_spec("torch") is None or importlib.util.find_spec("onnx") is None:
+            return None
+        torch: Any = importlib.import_module("torch")
+        return "cuda" if torch.cuda.is_available() else None
+    if not re.fullmatch(r"cuda(:\d{1,3})?", device):
+        raise InputError(f"There is no device '{device}'; use auto, cpu, cuda or cuda:NUMBER.")
+    torch = require("torch", "gpu", _PURPOSE)
+    require("onnx", "gpu", _PURPOSE)
+    number = int(device.partition(":")[2] or 0)
+    if number >= torch.cuda.device_count():
+        raise InputError(f"torch sees no device '{device}' here ({torch.cuda.device_count()} in all); use cpu or auto.")
+    return device
+
+
+def load_encoder(path: str | Path, device: str | None = None, threads: int = 1) -> Encoder:
+    """The model in the folder `path` for a device as `find_device` names it; on the CPU `threads` cores a pass."""
+    chosen = find_device(device)
+    if chosen is None:
+        return Encoder.load(path, threads=threads)
+    from erukg.backends.torch.encoder import TorchEncoder
+
+    return TorchEncoder.load(path, device=chosen)

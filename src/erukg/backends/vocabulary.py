@@ -1,0 +1,99 @@
+"""Words to word pieces, with the work done once per distinct word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.neighbours import Terms
+from erukg.errors import ModelError
+
+__all__ = ["Pieces", "Vocabulary"]
+
+_CACHE_WORDS = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The word pieces of a text: word i has ids[starts[i]:starts[i + 1]], possibly none."""
+
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+
+class Vocabulary:
+    """A WordPiece tokenizer that remembers the pieces of words it has seen."""
+
+    def __init__(self, tokenizer: Any, source: Path) -> None:
+        self._tokenizer = tokenizer
+        self._pieces: dict[str, tuple[int, ...]] = {}
+        self.size: int = tokenizer.get_vocab_size(with_added_tokens=True)
+        special = [tokenizer.token_to_id(t) for t in ("[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]")]
+        if special[0] is None or special[1] is None:
+            raise ModelError(f"The tokenizer in {source} has no [CLS] and [SEP]; it does not belong to such a model.")
+        self.cls: int = special[0]
+        self.sep: int = special[1]
+        self.special: NDArray[np.int32] = np.array(sorted(t for t in special if t is not None), np.int32)
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        from tokenizers import Tokenizer
+
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the tokenizers library raises bare Exception
+            raise ModelError(f"{path} cannot be read as a tokenizer: {error}.") from error
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return cls(tokenizer, path)
+
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """The written form of pieces, for people."""
+        return [self._tokenizer.id_to_token(int(i)) or "" for i in ids]
+
+    def pieces(self, words: Sequence[str]) -> Pieces:
+        """The pieces of each word, without [CLS] and [SEP]."""
+        rows = self._rows(words)
+        return Pieces(np.array(list(chain.from_iterable(rows)), np.int32), _starts(rows))
+
+    def phrase_terms(self, phrases: Sequence[str]) -> Terms:
+        """The pieces c_i of each phrase c."""
+        split = [phrase.split() for phrase in phrases]
+        rows = self._rows(list(chain.from_iterable(split)))
+        words = np.zeros(len(split) + 1, np.int64)
+        np.cumsum(list(map(len, split)), out=words[1:])
+        return Terms(_starts(rows)[words], np.array(list(chain.from_iterable(rows)), np.int32))
+
+    def _rows(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        cache = self._pieces
+        try:
+            return [cache[word] for word in words]
+        except KeyError:
+            pass
+        missing = [word for word in dict.fromkeys(words) if word not in cache]
+        if missing:
+            if len(cache) + len(missing) > _CACHE_WORDS:
+                # A fresh dict, not clear(): another thread may be reading the old one.
+                cache = self._pieces = {}
+                missing = list(dict.fromkeys(words))
+            # Lone surrogates cannot be handed to the tokenizer; they are no word of any vocabulary.
+            clean = [word.encode("utf-8", "replace").decode() for word in missing]
+            encoding = self._tokenizer.encode(clean, is_pretokenized=True, add_special_tokens=False)
+            found: list[list[int]] = [[] for _ in missing]
+            for piece, word_index in zip(encoding.ids, encoding.word_ids, strict=True):
+                found[word_index].append(piece)
+            cache.update(zip(missing, map(tuple, found), strict=True))
+        return [cache[word] for word in words]
+
+
+def _starts(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Where each of the rows begins when they are laid end to end, and where the last ends."""
+    starts = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(list(map(len, rows)), out=starts[1:])
+    return starts

@@ -1,0 +1,115 @@
+"""Document: the words of a text, where they stand in it, and which of them may form phrases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.folding import fold_words
+from erukg.core.layout import Layout
+from erukg.core.text.lines import Lines, uniform
+from erukg.core.text.markup import clean
+from erukg.core.text.words import ASCII_TOKEN, GAP, MARK, NEWLINE, STAND_INS, TOKEN, WORD, normalise, presentable
+
+__all__ = ["Document"]
+
+_presentable = lru_cache(maxsize=1 << 13)(presentable)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A text split into words; every offset indexes the text as it was given.
+
+    text     the caller's string, untouched
+    words    the clean surface of each word, case kept; punctuation marks are words too
+    starts   word i stands at `text[starts[i]:ends[i]]`
+    ends
+    breaks   no phrase may hold both word i-1 and word i: a sentence, clause, line, cell or bullet ends there
+    usable   whether word i may be part of a phrase: punctuation, formulas, addresses and table rows may not
+    """
+
+    text: str
+    words: tuple[str, ...]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    breaks: NDArray[np.bool_]
+    usable: NDArray[np.bool_]
+    _folded: list[tuple[str, ...]] = field(default_factory=list, init=False, repr=False)
+    _layout: list[Layout] = field(default_factory=list, init=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Document:
+        """Split a text into words. A title and its abstract are given as "title", a newline, "abstract"."""
+        cleaned = clean(uniform(text))
+        source = cleaned.text
+        lines = Lines(source)
+        words: list[str] = []
+        spans: list[int] = []
+        breaks: list[bool] = []
+        usable: list[bool] = []
+        turns = [0]  # how many words stand before each end of a line
+        broken = True
+        pattern = ASCII_TOKEN if source.isascii() else TOKEN
+        for match in pattern.finditer(source):
+            kind = match.lastindex
+            if kind == WORD:
+                words.append(match[0])
+                spans += match.span()
+                breaks.append(broken)
+                usable.append(True)
+                broken = False
+            elif kind == NEWLINE:
+                newlines = match[0].count("\n")
+                broken = broken or newlines > 1 or not lines.wraps(len(turns) - 1)
+                turns += [len(words)] * newlines
+            elif kind == GAP:
+                broken = True
+            else:
+                words.append(match[0] if kind == MARK else STAND_INS[match[0]])
+                spans += match.span()
+                breaks.append(True)
+                usable.append(False)
+                broken = True
+        if not source.isascii():
+            words = [word if word.isascii() else normalise(word) for word in words]
+        if "_" in source:
+            words = [word.strip("_") or word for word in words]
+        fit = np.array(
+            [
+                good and ((len(word) <= 10 and word.isalpha()) or _presentable(word))
+                for good, word in zip(usable, words, strict=True)
+            ],
+            np.bool_,
+        )
+        if len(turns) > 2:
+            rows = np.searchsorted(np.array(turns[1:]), np.arange(len(words)), side="right")
+            fit &= lines.prose(words, rows)
+        starts, ends = cleaned.original(*np.array(spans, np.int64).reshape(-1, 2).T)
+        return cls(
+            text=text,
+            words=tuple(words),
+            starts=starts.astype(np.int32),
+            ends=ends.astype(np.int32),
+            breaks=np.array(breaks, np.bool_),
+            usable=fit,
+        )
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        """`fold(words[i])` of each word; it may hold spaces ("peer to peer") or be empty."""
+        if not self._folded:
+            self._folded.append(fold_words(self.words))
+        return self._folded[0]
+
+    @property
+    def layout(self) -> Layout:
+        """Where the folded words lie, for looking phrases up."""
+        if not self._layout:
+            self._layout.append(Layout.of(self.words, self.folded, self.starts, self.ends, self.breaks, self.usable))
+        return self._layout[0]
+
+    def __len__(self) -> int:
+        return len(self.words)

@@ -1,0 +1,121 @@
+"""What the generator needs from a background collection D, and nothing about how D is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Background", "Glossary", "Neighbourhood", "Source", "Terms"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The word pieces of a list of phrases, laid end to end: phrase i has ids[indptr[i]:indptr[i + 1]]."""
+
+    indptr: NDArray[np.int64]
+    ids: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def take(self, rows: NDArray[np.int64]) -> Terms:
+        """The same layout for the chosen phrases only, in the order given."""
+        lengths = self.indptr[rows + 1] - self.indptr[rows]
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        index = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        return Terms(indptr, np.asarray(self.ids[index], np.int32))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A neighbour that an absent phrase was found in: its id and its share s̃ of the neighbourhood."""
+
+    id: str
+    share: float
+
+    def to_dict(self) -> dict[str, str | float]:
+        return {"id": self.id, "share": self.share}
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """N(x) with everything of it that the equations read, already summed over the neighbours.
+
+    documents      the neighbours' numbers in the collection, best first
+    shares         s̃ of each, summing to 1 (empty when there is no neighbour)
+    phrase_ids     distinct glossary phrases of all C̃_x', ascending
+    phrase_shares  Σ s̃ P(c | C̃_x') of each
+    term_ids       distinct terms of all neighbours, ascending
+    term_weights   Σ s̃ w^x' of each
+    """
+
+    documents: NDArray[np.int64]
+    shares: NDArray[np.float32]
+    phrase_ids: NDArray[np.int64]
+    phrase_shares: NDArray[np.float32]
+    term_ids: NDArray[np.int32]
+    term_weights: NDArray[np.float32]
+
+    @classmethod
+    def empty(cls) -> Neighbourhood:
+        return cls(
+            np.empty(0, np.int64),
+            np.empty(0, np.float32),
+            np.empty(0, np.int64),
+            np.empty(0, np.float32),
+            np.empty(0, np.int32),
+            np.empty(0, np.float32),
+        )
+
+
+class Glossary(Protocol):
+    """G_D: the phrases that describe at least three documents of D, numbered from 0."""
+
+    def __len__(self) -> int: ...
+
+    def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The number of the phrase with each fold hash (`erukg.core.folding.hash_phrases`), or -1."""
+        ...
+
+    def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """The phrases' fold hashes."""
+        ...
+
+    def phrases(self, ids: NDArray[np.int64]) -> list[str]:
+        """The phrases' most used written form, lower-cased."""
+        ...
+
+    def terms(self, ids: NDArray[np.int64]) -> Terms:
+        """Their word pieces in the model's vocabulary."""
+        ...
+
+    def counts(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """In how many documents of D each is among the ten most informative phrases."""
+        ...
+
+
+class Background(Protocol):
+    """D: finds a text's neighbours and knows their phrases and term weights."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The `Encoder.term_space` of the model whose term weights are stored."""
+        ...
+
+    @property
+    def glossary(self) -> Glossary: ...
+
+    def __len__(self) -> int: ...
+
+    def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
+        """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
+        ...
+
+    def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
+        """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
+        ...

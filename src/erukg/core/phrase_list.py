@@ -1,0 +1,50 @@
+"""Phrases that a caller brings, prepared once and ranked against many texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.backends import TermEncoder
+from erukg.core.folding import fold, hash_phrases
+from erukg.core.neighbours import Terms
+from erukg.errors import InputError
+
+__all__ = ["PhraseList"]
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseList:
+    """A thesaurus or tag list ready for `KeyphraseGenerator.rank`.
+
+    Phrases that fold to the same one are kept once, in their first form; those that fold to nothing are left out.
+    `single` says which are one word, `vocabulary` which word pieces occur at all.
+    """
+
+    forms: tuple[str, ...]
+    folds: tuple[str, ...]
+    hashes: NDArray[np.uint64]
+    single: NDArray[np.bool_]
+    terms: Terms
+    vocabulary: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, phrases: Sequence[str], encoder: TermEncoder) -> PhraseList:
+        first: dict[str, str] = {}
+        for phrase in phrases:
+            if not isinstance(phrase, str):
+                raise InputError(f"A phrase must be a string, not {type(phrase).__name__}.")
+            if key := fold(phrase):
+                first.setdefault(key, " ".join(phrase.split()))
+        terms = encoder.phrase_terms([form.lower() for form in first.values()])
+        return cls(
+            forms=tuple(first.values()),
+            folds=tuple(first),
+            hashes=hash_phrases(list(first)),
+            single=np.array([" " not in folded for folded in first], np.bool_),
+            terms=terms,
+            vocabulary=np.unique(terms.ids),
+        )

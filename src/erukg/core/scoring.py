@@ -1,0 +1,103 @@
+"""The paper's equations as functions over arrays: one entry, or one row, a candidate.
+
+Symbols are the paper's: c a candidate and c_i its terms, x the document, N(x) its neighbours, w term weights,
+C_x the noun phrases of x. Everything is float64: the arrays are short and ranks should not hang on rounding.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.neighbours import Terms
+
+__all__ = [
+    "best",
+    "diversify",
+    "document_phraseness",
+    "informativeness",
+    "mix",
+    "position",
+    "score",
+    "top_neighbour_candidates",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+def mix(share: float, document: Floats, neighbours: Floats) -> Floats:
+    """α w^x + (1 - α) Σ s̃ w^x' (Eq. 5), and likewise β for phraseness (Eq. 7)."""
+    return share * document + (1 - share) * neighbours
+
+
+def informativeness(weights: Floats, terms: Terms, gamma: float) -> Floats:
+    """f̂(c, x) = Σ_{c_i ∈ c} ŵ_{c_i} / (|c| - γ) (Eq. 4); `terms.ids` index `weights`."""
+    lengths = np.diff(terms.indptr)
+    filled = np.flatnonzero(lengths)
+    out = np.zeros(len(terms))
+    if len(filled):
+        # reduceat misreads empty rows, so only the others are handed to it; they lie end to end all the same.
+        out[filled] = np.add.reduceat(weights[terms.ids], terms.indptr[filled]) / (lengths[filled] - gamma)
+    return out
+
+
+def document_phraseness(counts: Ints, by_frequency: bool) -> Floats:
+    """P(c | C_x) (Eq. 8): 1 / |C_x|, or in proportion to how often c occurs."""
+    mass = counts.astype(np.float64) if by_frequency else np.ones(len(counts))
+    total = mass.sum()
+    return mass / total if total > 0 else mass
+
+
+def position(words_before: Floats) -> Floats:
+    """ω_x(c) = 1 + 1 / log2(P_x(c) + 2); P = ∞ for absent phrases gives 1."""
+    return 1 + 1 / np.log2(words_before + 2)
+
+
+def top_neighbour_candidates(phraseness: Floats, limit: int) -> Ints:
+    """Top_limit(C_N(x), P_pn): their indices, best first; equal ones in the order given."""
+    return np.argsort(-phraseness, kind="stable")[:limit].astype(np.int64)
+
+
+def best(scores: Floats, limit: int) -> Ints:
+    """The `limit` highest scores above 0: their indices, best first; equal ones in the order given."""
+    above = np.flatnonzero(scores > 0)
+    if 0 < limit < len(above) // 2:
+        # Only what can be among them is worth sorting.
+        lowest = np.partition(scores[above], len(above) - limit)[len(above) - limit]
+        above = above[scores[above] >= lowest]
+    return above[np.argsort(-scores[above], kind="stable")[:limit]]
+
+
+def score(omega: Floats, phraseness: Floats, information: Floats, power: float, weight: float) -> Floats:
+    """s_x(c) = ω^p · P_pn^λ · f̂ (Eqs. 11 and 12); 0 where P_pn is, even if λ = 0."""
+    placed = phraseness**weight if power == 0 else omega**power * phraseness**weight
+    return np.where(phraseness > 0, placed * information, 0.0)
+
+
+def diversify(scores: Floats, terms: Terms, weights: Floats, diversity: float, limit: int) -> tuple[Ints, Floats]:
+    """Choose `limit` candidates one by one, each time the one with the highest score · (1 - diversity · overlap).
+
+    Overlap is the share of a candidate's term weight that lies on terms of candidates already chosen. Returns the
+    chosen indices, best first, and each one's factor (1 - diversity · overlap) when it was chosen.
+    """
+    n = len(scores)
+    limit = min(limit, n)
+    lengths = np.diff(terms.indptr)
+    owner = np.repeat(np.arange(n), lengths)
+    weight = weights[terms.ids]
+    total = np.bincount(owner, weight, n)
+    covered = np.zeros(len(weights), bool)
+    open_ = np.ones(n, bool)
+    chosen = np.empty(limit, np.int64)
+    factors = np.empty(limit)
+    for k in range(limit):
+        repeated = np.bincount(owner, weight * covered[terms.ids], n)
+        factor = 1 - diversity * np.divide(repeated, total, out=np.zeros(n), where=total > 0)
+        best = int(np.argmax(np.where(open_, scores * factor, -np.inf)))
+        chosen[k], factors[k] = best, factor[best]
+        open_[best] = False
+        covered[terms.ids[terms.indptr[best] : terms.indptr[best + 1]]] = True
+    return chosen, factors

@@ -1,0 +1,34 @@
+"""What the generator needs from a part-of-speech tagger that stands in for the model's own tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.candidates import penn_class
+from erukg.core.document import Document
+from erukg.errors import InputError
+
+__all__ = ["Tagger", "tag_classes"]
+
+
+class Tagger(Protocol):
+    """Anything that gives each word of a text a Penn Treebank tag."""
+
+    def tag(self, words: Sequence[str]) -> Sequence[str]:
+        """One Penn tag for each word."""
+        ...
+
+
+def tag_classes(tagger: Tagger, document: Document) -> NDArray[np.int8]:
+    """The tag class (`erukg.core.candidates`) of every word of a document by any tagger."""
+    tags = tagger.tag(document.words)
+    if len(tags) != len(document.words):
+        raise InputError(
+            f"{type(tagger).__name__}.tag gave {len(tags)} tags for {len(document.words)} words; "
+            "it must give exactly one Penn tag for each word."
+        )
+    return np.array([penn_class(tag) for tag in tags], np.int8)

@@ -1,0 +1,80 @@
+"""Parquet: a document a row, columns id, title, abstract, text; whole files or some rows of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from erukg.core.inputs import TEXT_FIELDS, document_from
+from erukg.errors import InputError, MissingExtraError, require
+from erukg.io.items import BadDocument, Items
+
+__all__ = ["PARQUET", "check_columns", "open_parquet", "read_parquet", "read_parquet_file"]
+
+PARQUET = ".parquet"
+_COLUMNS = ("id", "_id", *TEXT_FIELDS)
+_ROWS_AT_ONCE = 256
+
+
+def open_parquet(source: Any) -> Any:
+    """pyarrow's `ParquetFile` of a path or an open file; an `InputError` when it is not one."""
+    parquet = require("pyarrow.parquet", "ray", "Reading Parquet files")
+    try:
+        return parquet.ParquetFile(source)
+    except ValueError as error:  # pyarrow's own errors are ValueErrors
+        raise InputError(_broken(error)) from error
+
+
+def check_columns(names: list[str]) -> None:
+    """Refuse a table that has none of the columns with text."""
+    if not set(names) & set(TEXT_FIELDS):
+        shown = ", ".join(repr(name[:40]) for name in names[:8]) or "none"
+        raise InputError(f"It has none of the columns 'title', 'abstract' and 'text' (its columns: {shown}).")
+
+
+def read_parquet_file(path: Path) -> Items:
+    """Every document of a file; whatever is wrong with it is a last `BadDocument`."""
+    try:
+        with open_parquet(path) as file:
+            yield from read_parquet(file, str(path))
+    except (InputError, MissingExtraError) as error:
+        yield BadDocument(str(path), str(error))
+    except (OSError, ValueError) as error:
+        yield BadDocument(str(path), _broken(error))
+
+
+def read_parquet(file: Any, name: str, first: int = 0, stop: int | None = None, *, every_column: bool = False) -> Items:
+    """The documents of rows `first` to `stop` (none before it is reached), with only the columns that count.
+
+    Row groups outside that range are not touched; with `every_column` the documents' fields are the whole rows.
+    """
+    names: list[str] = file.schema_arrow.names
+    check_columns(names)
+    columns = None if every_column else [column for column in names if column in _COLUMNS]
+    groups: list[int] = []
+    before = start = 0
+    for group in range(file.num_row_groups):
+        rows = file.metadata.row_group(group).num_rows
+        if before + rows > first and (stop is None or before < stop):
+            start = start if groups else before
+            groups.append(group)
+        before += rows
+    if not groups:
+        return
+    number = start
+    for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, row_groups=groups, columns=columns):
+        skip = max(0, first - number)
+        keep = batch.num_rows if stop is None else min(batch.num_rows, stop - number)
+        for row in batch.slice(skip, max(0, keep - skip)).to_pylist():
+            skip += 1
+            try:
+                yield document_from(row, name, number + skip)
+            except InputError as error:
+                yield BadDocument(f"{name}:{number + skip}", str(error))
+        number += batch.num_rows
+        if stop is not None and number >= stop:
+            return
+
+
+def _broken(error: Exception) -> str:
+    return f"It cannot be read as Parquet: {str(error).rstrip('.')}."

@@ -1,0 +1,1 @@
+"""Comparing methods: evaluation on test sets, other systems, and speed."""

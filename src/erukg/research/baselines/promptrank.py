@@ -1,0 +1,104 @@
+"""PromptRank (Kong et al. 2023): how readily T5 goes on with a phrase when it is asked what a text is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.candidates import words_before
+from erukg.errors import require
+from erukg.research.baselines.base import best
+from erukg.research.baselines.folders import digest, model_folder
+from erukg.research.baselines.tagged import Reader
+
+__all__ = ["T5", "PromptRank"]
+
+_PROMPT = "This book mainly talks about"
+_MAX_LENGTH = 512  # of what is read, in words and then in tokens
+_BATCH = 32
+
+
+@dataclass(frozen=True)
+class T5:
+    """A T5 folder as the transformers library saves it."""
+
+    path: str
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any, Any]:
+        folder = str(model_folder(self.path, "PromptRank"))
+        transformers = require("transformers", "eval", "PromptRank")
+        torch = require("torch", "eval", "PromptRank")
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True).eval()
+        return torch, tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu")
+
+    def likelihoods(self, text: str, prompt: str, phrases: Sequence[str]) -> tuple[NDArray[np.float64], list[int]]:
+        """ln p(phrase | text, prompt) of each phrase, and of how many tokens it is made."""
+        torch, tokenizer, model = self._loaded
+        with torch.inference_mode():
+            read = tokenizer(text, truncation=True, max_length=_MAX_LENGTH, return_tensors="pt").to(model.device)
+            encoded = model.get_encoder()(read.input_ids, attention_mask=read.attention_mask).last_hidden_state
+            start = model.config.decoder_start_token_id
+            head = [start, *tokenizer(prompt, add_special_tokens=False).input_ids]
+            tails = [
+                tokenizer(f"{prompt} {phrase}", add_special_tokens=False).input_ids[len(head) - 1 :]
+                for phrase in phrases
+            ]
+            out = np.zeros(len(phrases))
+            for at in range(0, len(phrases), _BATCH):
+                batch = tails[at : at + _BATCH]
+                longest = max(map(len, batch))
+                ids = torch.tensor([head + tail + [start] * (longest - len(tail)) for tail in batch])
+                logits = model(
+                    encoder_outputs=(encoded.expand(len(batch), -1, -1),),
+                    attention_mask=read.attention_mask.expand(len(batch), -1),
+                    decoder_input_ids=ids.to(model.device),
+                ).logits
+                # The token at place i is predicted at place i - 1.
+                predicted = logits[:, len(head) - 1 : -1].float().log_softmax(-1).cpu()
+                own = predicted.gather(2, ids[:, len(head) :, None])[:, :, 0].double().numpy()
+                for row, tail in enumerate(batch):
+                    out[at + row] = own[row, : len(tail)].sum()
+        return out, [len(tail) for tail in tails]
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"name": Path(self.path).name, "sha256": digest(model_folder(self.path, "PromptRank"))}
+
+
+@dataclass(frozen=True)
+class PromptRank:
+    """Score = (pos/len + γ/len³) · ln p / l^α, with pos and len in words and l in tokens of the phrase.
+
+    It is below 0 and better the nearer it is to it; what is returned is 1/(1 - score). As in the authors'
+    program the text is its first 512 words, quoted after "Book:", and phrases are lower-cased.
+    """
+
+    model: T5
+    reader: Reader = field(default_factory=Reader)
+    alpha: float = 0.6
+    gamma: float = 1.2e8
+    max_words: int = 5
+
+    def extract(self, text: str, top_k: int = 10) -> list[tuple[str, float]]:
+        tagged = self.reader.read(text)
+        document, phrases = tagged.document, tagged.phrases(self.max_words)
+        first = [int(document.starts[phrase.offsets[0]]) for phrase in phrases]
+        *before, total = words_before(document, [*first, len(text)]).tolist()
+        length = min(total, _MAX_LENGTH)
+        positions = np.array([position for position in before if position < length])
+        if not len(positions):
+            return []
+        # In order of first occurrence, so those beyond what is read are the last.
+        forms = [phrase.form for phrase in phrases[: len(positions)]]
+        quoted = " ".join(text.split()[:_MAX_LENGTH])
+        logs, tokens = self.model.likelihoods(f'Book:"{quoted}"', _PROMPT, [form.lower() for form in forms])
+        likely = logs / np.maximum(tokens, 1) ** self.alpha
+        scores = (positions / length + self.gamma / length**3) * likely
+        return best(forms, 1 / (1 - scores), top_k)

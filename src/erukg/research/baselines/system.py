@@ -1,0 +1,134 @@
+"""Baselines as systems to evaluate: `name`, `name:folder` or `name:folder,setting=value`."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from typing import Any
+
+from erukg.errors import InputError
+from erukg.research.baselines.base import Baseline
+from erukg.research.baselines.embedders import SentenceModel, embedder
+from erukg.research.baselines.embedrank import EmbedRank
+from erukg.research.baselines.keybert import KeyBert
+from erukg.research.baselines.multipartiterank import MultipartiteRank
+from erukg.research.baselines.positionrank import PositionRank
+from erukg.research.baselines.promptrank import T5, PromptRank
+from erukg.research.baselines.tagged import Reader
+from erukg.research.baselines.textrank import TextRank
+from erukg.research.baselines.tfidf import Corpus, TfIdf
+from erukg.research.baselines.yake import Yake
+from erukg.research.evaluation.metrics import DEPTH
+from erukg.research.evaluation.ours import code_hash
+from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.systems import Options, System, Unavailable, parse_setting
+
+__all__ = ["BaselineSystem", "make"]
+
+_CODE = ("baselines", "document.py", "phrases.py", "taggers.py", "folding.py", "text", "readers")
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """How a baseline is made: of what stands at the path given with its name, and of tags where it uses any."""
+
+    make: Callable[..., Baseline]
+    part: str | None = None
+    load: Callable[[str], Any] | None = None
+    wants: str = ""
+    tags: bool = True
+
+
+_VECTORS = "weights not available (give {}:FOLDER, a sentence-transformers model)"
+_RECIPES: dict[str, _Recipe] = {
+    "textrank": _Recipe(TextRank),
+    "multipartiterank": _Recipe(MultipartiteRank),
+    "positionrank": _Recipe(PositionRank),
+    "tfidf": _Recipe(TfIdf, "corpus", Corpus, "document frequencies not available (give {}:FILE, a corpus)"),
+    "yake": _Recipe(Yake, tags=False),
+    "keybert": _Recipe(KeyBert, "embedder", SentenceModel, _VECTORS, tags=False),
+    "embedrank": _Recipe(EmbedRank, "embedder", embedder, f"{_VECTORS[:-1]} or a file of word vectors)"),
+    "promptrank": _Recipe(PromptRank, "model", T5, "weights not available (give {}:FOLDER, a T5 model)"),
+}
+
+
+class BaselineSystem:
+    """A baseline as `evaluate` runs it: all it finds stands in the text, so nothing is absent."""
+
+    def __init__(self, name: str, baseline: Baseline) -> None:
+        self.name = name
+        self.baseline = baseline
+
+    def describe(self) -> Mapping[str, Any]:
+        settings: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
+        for name, value in _fields(self.baseline).items():
+            if hasattr(value, "describe"):
+                parts[name] = value.describe()
+            else:
+                settings[name] = value
+        packages = getattr(self.baseline, "packages", ())
+        return {
+            "settings": settings,
+            **parts,
+            "versions": {package: version(package) for package in packages},
+            "top_k": DEPTH,
+            "code": code_hash(_CODE),
+        }
+
+    def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
+        for record in records:
+            yield [phrase for phrase, score in self.baseline.extract(record.text, DEPTH) if score > 0], []
+
+
+def make(spec: str, options: Options) -> System:
+    """The baseline called `spec`. Settings of other systems (`options.settings`) are not its own."""
+    name = spec.partition(":")[0].strip()
+    recipe = _RECIPES[name]
+    path: str | None = None
+    tagger: str | None = None
+    model = options.model
+    changes: dict[str, Any] = {}
+    for argument in options.arguments:
+        key, equals, value = argument.partition("=")
+        if not equals:
+            if recipe.part is None or path is not None:
+                raise InputError(f"In the system '{spec}', '{argument}' is not of the form name=value.")
+            path = argument
+        elif key == "tagger" and recipe.tags:
+            tagger = value
+        elif key == "model" and recipe.tags:
+            model = value
+        else:
+            changes.update([parse_setting(argument)])
+    parts: dict[str, Any] = {"reader": Reader(tagger, model)} if recipe.tags else {}
+    if recipe.part is not None:
+        if path is None:
+            return Unavailable(spec, recipe.wants.format(name))
+        assert recipe.load is not None
+        parts[recipe.part] = recipe.load(path)
+    return BaselineSystem(spec, _changed(recipe.make(**parts), changes, spec))
+
+
+def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline:
+    known = {name: value for name, value in _fields(baseline).items() if isinstance(value, bool | int | float)}
+    for name, value in changes.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has: {', '.join(known) or 'none'}."
+            raise InputError(f"In the system '{spec}' there is no setting '{name}'; {hint}")
+        wanted = type(known[name])
+        least = 1 if wanted is int else 0
+        if isinstance(value, bool) != (wanted is bool) or (wanted is int and not isinstance(value, int)):
+            raise InputError(f"In the system '{spec}', '{name}' must be of type {wanted.__name__}, not {value!r}.")
+        if wanted is not bool and not (isinstance(value, int | float) and least <= value < 1e12):
+            raise InputError(f"In the system '{spec}', '{name}' must be a number from {least} up, not {value!r}.")
+    made: Baseline = dataclasses.replace(baseline, **{k: type(known[k])(v) for k, v in changes.items()})
+    return made
+
+
+def _fields(baseline: Any) -> dict[str, Any]:
+    return {field.name: getattr(baseline, field.name) for field in fields(baseline)}

@@ -1,0 +1,209 @@
+"""A text with its words, tags and noun phrases, the same for every baseline that works on them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, Candidates, noun_phrases
+from erukg.core.document import Document
+from erukg.core.tagging import tag_classes
+from erukg.errors import InputError, MissingExtraError, ModelError
+from erukg.research.baselines.folders import digest
+from erukg.taggers import NltkTagger, SpacyTagger, Tagger
+
+__all__ = ["Phrase", "Reader", "TaggedText", "WordTagger", "named_tagger"]
+
+SPACY_MODEL = "en_core_web_sm"
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A noun phrase: its written form, the stems of its words, and at which words of the text it begins."""
+
+    form: str
+    stems: tuple[str, ...]
+    offsets: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TaggedText:
+    """A parsed text and the tag class of each of its words."""
+
+    document: Document
+    classes: NDArray[np.int8]
+
+    @cached_property
+    def stems(self) -> list[str]:
+        """The stem of each word, lower-cased."""
+        import Stemmer
+
+        return list(Stemmer.Stemmer("english").stemWords([word.lower() for word in self.document.words]))
+
+    @cached_property
+    def content(self) -> NDArray[np.bool_]:
+        """Which words are nouns or adjectives that a phrase may hold."""
+        return self.document.usable & np.isin(self.classes, (NOUN, ADJECTIVE))
+
+    @cached_property
+    def nodes(self) -> tuple[NDArray[np.int64], list[str]]:
+        """For each word the number of its stem among the stems of content words, or -1; and these stems."""
+        numbers: dict[str, int] = {}
+        out = np.full(len(self.stems), -1, np.int64)
+        for i in np.flatnonzero(self.content).tolist():
+            out[i] = numbers.setdefault(self.stems[i], len(numbers))
+        return out, list(numbers)
+
+    def phrases(self, max_words: int = 5) -> list[Phrase]:
+        """The noun phrases by the grammar of `erukg.core.candidates`, in order of first occurrence."""
+        return self._phrases(noun_phrases(self.document, self.classes, max_words))
+
+    def plain_phrases(self, max_words: int) -> list[Phrase]:
+        """Adjectives followed by nouns, `JJ* NN+`: longer ones than `max_words` are not cut but left out."""
+        classes = np.where(self.content, self.classes, OTHER).astype(np.int8)
+        # An adjective after a noun begins a new phrase in this grammar.
+        begins = np.zeros(len(classes), np.bool_)
+        begins[1:] = (classes[1:] == ADJECTIVE) & (classes[:-1] == NOUN)
+        document = dataclasses.replace(self.document, breaks=self.document.breaks | begins)
+        found = self._phrases(noun_phrases(document, classes, len(classes) + 1))
+        return [phrase for phrase in found if len(phrase.stems) <= max_words]
+
+    def _phrases(self, candidates: Candidates) -> list[Phrase]:
+        out = []
+        starts, ends = self.document.starts, self.document.ends
+        for form, spans in zip(candidates.forms, candidates.spans, strict=True):
+            offsets = np.searchsorted(starts, [a for a, _ in spans])
+            stop = int(np.searchsorted(ends, spans[0][1])) + 1
+            out.append(Phrase(form, tuple(self.stems[offsets[0] : stop]), offsets.astype(np.int64)))
+        return out
+
+
+class WordTagger(Protocol):
+    """Gives the words of a document their tag classes."""
+
+    def classes(self, document: Document) -> NDArray[np.int8]: ...
+
+    def describe(self) -> Mapping[str, Any]: ...
+
+
+class _TagHead:
+    """The tags of a model of this package."""
+
+    def __init__(self, model: str | None) -> None:
+        from erukg.backends import Encoder, find_model
+
+        self._encoder = Encoder.load(find_model(model))
+
+    def classes(self, document: Document) -> NDArray[np.int8]:
+        pieces = self._encoder.pieces(document.words)
+        return self._encoder.encode(pieces, np.zeros(0, np.int32)).tags
+
+    def describe(self) -> Mapping[str, Any]:
+        from erukg.research.evaluation.ours import code_hash
+
+        return {
+            "tagger": "model",
+            "weights": self._encoder.fingerprint,
+            "precision": self._encoder.folder.precision,
+            "code": code_hash(("encoder",)),
+        }
+
+
+class _Plug:
+    """The tags of another tagger."""
+
+    def __init__(self, plugged: Tagger, **description: str) -> None:
+        self._tagger = plugged
+        self._description = description
+
+    def classes(self, document: Document) -> NDArray[np.int8]:
+        return tag_classes(self._tagger, document)
+
+    def describe(self) -> Mapping[str, Any]:
+        return self._description
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Makes a `TaggedText` of a text, with tags from `tagger`.
+
+    "model" is the tag head of `model` (a folder; None: the bundled one), "spacy" or "spacy:NAME" a spaCy
+    pipeline, "nltk" NLTK's perceptron; any other `Tagger` can be given itself. None takes the first of the
+    three that is there.
+    """
+
+    tagger: str | Tagger | None = None
+    model: str | None = None
+
+    def read(self, text: str) -> TaggedText:
+        document = Document.parse(text)
+        classes = self.words.classes(document) if len(document) else np.zeros(0, np.int8)
+        return TaggedText(document, classes)
+
+    def describe(self) -> Mapping[str, Any]:
+        return self.words.describe()
+
+    @cached_property
+    def words(self) -> WordTagger:
+        if isinstance(self.tagger, str):
+            return _named(self.tagger, self.model)
+        if self.tagger is not None:
+            return _Plug(self.tagger, tagger=type(self.tagger).__qualname__)
+        if self.model is not None:
+            return _TagHead(self.model)
+        if _has_bundled_model():
+            return _TagHead(None)
+        for name in ("spacy", "nltk"):
+            try:
+                return _named(name, None)
+            except MissingExtraError:
+                continue
+        raise InputError(
+            "This baseline needs a tagger and there is none; give a model folder, or install spaCy with "
+            f"'{SPACY_MODEL}' or NLTK with its tagger data."
+        )
+
+
+def _has_bundled_model() -> bool:
+    from erukg.backends import find_model
+
+    try:
+        find_model(None)
+    except ModelError:
+        return False
+    return True
+
+
+def _named(name: str, model: str | None) -> WordTagger:
+    if name.partition(":")[0] == "model":
+        return _TagHead(model)
+    tagger, description = named_tagger(name)
+    return _Plug(tagger, **description)
+
+
+def named_tagger(name: str) -> tuple[Tagger, dict[str, str]]:
+    """The tagger called "spacy", "spacy:NAME" or "nltk", and what tells it from others."""
+    kind, _, pipeline = name.partition(":")
+    if kind == "spacy":
+        pipeline = pipeline or SPACY_MODEL
+        tagger = SpacyTagger(pipeline)
+        folder = Path(pipeline)
+        package = digest(folder) if folder.is_dir() else import_module("spacy.util").get_package_version(pipeline)
+        return tagger, {
+            "tagger": "spacy",
+            "version": version("spacy"),
+            "pipeline": pipeline,
+            "pipeline_version": package or "",
+        }
+    if kind == "nltk":
+        return NltkTagger(), {"tagger": "nltk", "version": version("nltk")}
+    raise InputError(f"There is no tagger '{name}'; choose model, spacy, spacy:NAME or nltk.")

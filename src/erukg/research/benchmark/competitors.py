@@ -1,0 +1,116 @@
+"""Other systems, and the paper's own pipeline, timed beside this package."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from erukg.errors import CollectionError, ErukgError, InputError
+from erukg.research.benchmark.plan import Plan
+from erukg.research.benchmark.throughput import stream
+from erukg.research.benchmark.timing import Stream, System
+from erukg.research.evaluation.systems import SYSTEMS, Options, make_system
+
+__all__ = ["Lineup", "line_up", "split_names"]
+
+_PAPER = "paper"
+_TAGGED = ("textrank", "multipartiterank", "positionrank", "tfidf", "embedrank", "promptrank")
+
+
+@dataclass(frozen=True)
+class Lineup:
+    """The competitors that can be run, and why the others cannot.
+
+    `streams` are those that work on several documents at once by themselves.
+    """
+
+    systems: dict[str, System] = field(default_factory=dict)
+    streams: dict[str, Stream] = field(default_factory=dict)
+    not_run: dict[str, str] = field(default_factory=dict)
+    closing: list[Callable[[], None]] = field(default_factory=list)
+
+    def close(self) -> None:
+        """End the processes that competitors have started."""
+        for close in self.closing:
+            close()
+
+
+def split_names(names: str | None) -> tuple[str, ...]:
+    """The competitors named with commas between them; one that does not exist is refused."""
+    out = tuple(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
+    known = [_PAPER, *SYSTEMS]
+    for spec in out:
+        name, colon, _ = spec.partition(":")
+        # This package itself is always there: only another variant of it (erukg-extract:model=tiny) adds something.
+        if name not in known or (name.startswith("erukg") and not colon):
+            known = [_PAPER, *(name for name in SYSTEMS if not name.startswith("erukg"))]
+            near = difflib.get_close_matches(name.lower(), known, 1, 0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(known)}."
+            raise InputError(f"There is no competitor '{name}'; {hint}")
+    return out
+
+
+def line_up(plan: Plan, text: str, collection: Path | None, step: Callable[[int, int], None] | None = None) -> Lineup:
+    """Load every competitor of the plan and let it work on `text` once."""
+    lineup = Lineup()
+    for spec in plan.against:
+        try:
+            loaded = _paper(plan, collection, lineup, step) if spec == _PAPER else {spec: _baseline(spec, plan, lineup)}
+            for system in loaded.values():
+                system(text)
+        except (ErukgError, OSError) as error:
+            lineup.not_run[spec] = f"not run: {error}"
+        else:
+            lineup.systems.update(loaded)
+    return lineup
+
+
+def _baseline(spec: str, plan: Plan, lineup: Lineup) -> System:
+    from erukg.research.baselines.system import BaselineSystem
+    from erukg.research.evaluation.ours import Ours
+
+    name, _, rest = spec.partition(":")
+    # By itself a baseline takes its tags from this package's model, whose time is not its own.
+    if name in _TAGGED and "tagger=" not in rest:
+        spec = f"{name}:{','.join(filter(None, (rest, f'tagger={plan.tagger}')))}"
+    system = make_system(spec, Options(plan.model, plan.collection))
+    if isinstance(system, Ours):
+        generator, settings = system.generator, system.settings
+        if settings.uses_neighbours and generator.background is None:
+            raise InputError("no collection.")
+        lineup.streams[spec] = stream(generator, settings, plan.top_k, plan.cores)
+        return lambda text: generator.generate(text, plan.top_k, settings)
+    if not isinstance(system, BaselineSystem):
+        system.describe()  # which says what it lacks
+        raise InputError(f"the system '{spec}' is no baseline.")
+    baseline = system.baseline
+    return lambda text: baseline.extract(text, plan.top_k)
+
+
+def _paper(
+    plan: Plan, folder: Path | None, lineup: Lineup, step: Callable[[int, int], None] | None
+) -> dict[str, System]:
+    if plan.weights is None:
+        raise InputError("give --weights FOLDER, the same weights for torch (the layout of a SparseEncoder).")
+    from erukg.research.benchmark.lucene import LuceneProgram
+    from erukg.research.benchmark.paper_collection import PlainCollection
+    from erukg.research.benchmark.paper_pipeline import PaperPipeline, load_tagger
+
+    most = max(plan.neighbours)
+    lucene = LuceneProgram.check(plan.lucene) if plan.lucene is not None else None
+    collection: PlainCollection | None = None
+    try:
+        if folder is not None:
+            collection = PlainCollection(folder, step, lucene, most)
+            lineup.closing.append(collection.close)
+    except (CollectionError, ImportError) as error:
+        lineup.not_run["paper, generation"] = f"not run: {error}"
+    pipeline = PaperPipeline(plan.weights, load_tagger(plan.tagger), collection)
+    systems: dict[str, System] = {"paper, extract": lambda text: pipeline.generate(text, plan.top_k, 0)}
+    if collection is None:
+        lineup.not_run.setdefault("paper, generation", "not run: no collection")
+    else:
+        systems[f"paper, generate N={most}"] = lambda text: pipeline.generate(text, plan.top_k, most)
+    return systems

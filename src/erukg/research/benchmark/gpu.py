@@ -1,0 +1,359 @@
+"""How fast a GPU is, and how near its results are to the CPU's.
+
+`python -m erukg.research.benchmark.gpu --model DIR --collection DIR --texts FILE.jsonl --out REPORT.json` runs it
+without the command line's own dependencies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from erukg.backends import BatchEncoder, Encoder, find_device, find_model
+from erukg.backends.batch import join, pack
+from erukg.backends.threads import cores
+from erukg.collection import Collection
+from erukg.collection.bundled import bundled_collection
+from erukg.core.results import Keyphrases
+from erukg.core.settings import Settings
+from erukg.errors import ErukgError, InputError
+from erukg.generator import KeyphraseGenerator
+from erukg.gpu import standing_keyphrases
+from erukg.gpu.pipeline import Standing
+from erukg.research.benchmark.agreement import agreement
+from erukg.research.benchmark.environment import NOTE, environment
+from erukg.research.benchmark.gpu_search import measure_search
+from erukg.research.benchmark.texts import documents
+from erukg.research.benchmark.timing import Progress, summary
+
+__all__ = ["GpuPlan", "measure_gpu"]
+
+# Rankings are compared over the best ten, whose places are looked up in lists of this length.
+_DEEP = 100
+_PASS_TEXTS = 512
+# The parts of a report that is written to a file which are shown as well.
+_SHOWN = ("network", "search", "stream", "host", "single", "agreement")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuPlan:
+    """What is measured, and on how much.
+
+    streamed    documents of each stream; the texts are taken again and again
+    single      documents generated one at a time on the device
+    compared    documents whose results are compared with the CPU's
+    workers     processes beside the model's; None for the cores less one
+    arithmetic  of the network on the device; None for what the model's folder suggests
+    """
+
+    model: str | None = None
+    collection: str | None = None
+    no_collection: bool = False
+    device: str = "cuda"
+    arithmetic: str | None = None
+    compiled: bool = False
+    workers: int | None = None
+    streamed: int = 30_000
+    single: int = 50
+    compared: int = 300
+    neighbours: int = 100
+    top_k: int = 10
+
+
+def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Progress | None = None) -> dict[str, Any]:
+    """Measure streams, single documents and agreement; the report is ready to be written as JSON."""
+    tell: Progress = progress or (lambda what, done, total: None)
+    given = list(texts) if texts is not None else documents(300)
+    if not given:
+        raise InputError("There are no documents to measure with; give some, or none at all for the built-in ones.")
+    from erukg.backends.torch.encoder import TorchEncoder
+
+    device = "cpu" if plan.device == "cpu" else find_device(plan.device)
+    if device is None:
+        raise InputError("torch sees no CUDA device here, so there is nothing to measure on it.")
+    folder = find_model(plan.model)
+    encoder = TorchEncoder.load(folder, device=device, arithmetic=plan.arithmetic, compiled=plan.compiled)
+    background = _open(plan, encoder)
+    on_device = KeyphraseGenerator(encoder, background)
+    on_cpu = KeyphraseGenerator(Encoder.load(folder), background)
+    settings = on_cpu.settings.replace(neighbours=plan.neighbours)
+    tasks = {"extract": settings.extraction()}
+    if background is not None:
+        tasks[f"generate N={plan.neighbours}"] = settings
+    words = sum(len(text.split()) for text in given) / len(given)
+    report: dict[str, Any] = {
+        "format": "erukg-benchmark-gpu",
+        "version": 1,
+        "note": NOTE,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": environment(),
+        "device": _described(device),
+        "settings": {
+            **dataclasses.asdict(plan),
+            "model": str(folder),
+            "arithmetic": encoder.arithmetic,
+            "workers": plan.workers or max(1, cores() - 1),
+            "texts": {"documents": len(given), "mean_words": words},
+            "collection_documents": len(background) if background is not None else None,
+            "generator": settings.to_dict(),
+        },
+        "single": {},
+        "stream": {},
+        "host": {},
+        "cpu": {},
+        "agreement": {},
+    }
+    # Compiled kernels are stored by whoever needs them first; workers would all do so at once.
+    on_cpu.generate(given[0], plan.top_k, settings)
+    tell("network", 0, 1)
+    report["network"] = _network(encoder, given, plan.compiled)
+    tell("network", 1, 1)
+    if background is not None:
+        tell("search", 0, 1)
+        report["search"] = measure_search(background, given, plan.neighbours, plan.compared, device)
+        tell("search", 1, 1)
+    for number, (name, wanted) in enumerate(tasks.items()):
+        tell("streams", 4 * number, 4 * len(tasks))
+        report["stream"][name] = _stream(on_device, given, wanted, plan)
+        tell("streams", 4 * number + 1, 4 * len(tasks))
+        report["single"][name] = _single(on_device, given, wanted, plan)
+        report["host"][name] = _host(on_device, given, wanted, plan)
+        tell("streams", 4 * number + 2, 4 * len(tasks))
+        some = given[: plan.compared]
+        start = time.perf_counter()
+        ours = list(on_cpu.generate_batch(some, _DEEP, wanted))
+        seconds = time.perf_counter() - start
+        report["cpu"][name] = {"documents": len(some), "documents_per_second": len(some) / seconds}
+        tell("streams", 4 * number + 3, 4 * len(tasks))
+        theirs = list(on_device.generate_batch(some, _DEEP, wanted, threads=plan.workers))
+        report["agreement"][name] = _agreement(ours, theirs, plan.top_k)
+        tell("streams", 4 * number + 4, 4 * len(tasks))
+    report["memory"] = {
+        "largest_process_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3,
+        "this_process_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+    }
+    return report
+
+
+def _open(plan: GpuPlan, encoder: Encoder) -> Collection | None:
+    if plan.no_collection:
+        return None
+    path = Path(plan.collection) if plan.collection is not None else bundled_collection(encoder.term_space)
+    return Collection.open(path) if path is not None else None
+
+
+def _described(device: str) -> dict[str, Any]:
+    import torch
+
+    found: dict[str, Any] = {"name": device, "torch": torch.__version__}
+    if device != "cpu":
+        properties = torch.cuda.get_device_properties(device)
+        found |= {"gpu": properties.name, "memory_gb": properties.total_memory / 1e9}
+    return found
+
+
+def _network(encoder: Any, texts: Sequence[str], compiled: bool) -> dict[str, Any]:
+    """The network alone on prepared texts: documents a second without and with the whole vocabulary."""
+    from erukg.core.document import Document
+
+    start = time.perf_counter()
+    is_compiled = encoder.warm_up(compiled=compiled)
+    loaded = time.perf_counter() - start
+    wanted = _PASS_TEXTS if encoder.device.type == "cuda" else 16
+    some = list(islice(cycle(texts), wanted))
+    pieces = [encoder.pieces(Document.parse(text).words) for text in some]
+    packed = join([pack([(p, _distinct(p.ids))], encoder.window) for p in pieces])
+    rates = {}
+    for name, top in (("candidate terms", 0), ("whole vocabulary", 256)):
+        encoder.encode_batch(packed, top)
+        rounds = 10 if encoder.device.type == "cuda" else 1
+        start = time.perf_counter()
+        for _ in range(rounds):
+            encoder.encode_batch(packed, top)
+        rates[name] = rounds * len(some) / (time.perf_counter() - start)
+    return {
+        "seconds_to_load": loaded,
+        "compiled": is_compiled,
+        "documents": len(some),
+        "mean_pieces": sum(len(p.ids) for p in pieces) / len(pieces),
+        "documents_per_second": rates,
+    }
+
+
+def _distinct(ids: Any) -> Any:
+    import numpy as np
+
+    return np.unique(ids)
+
+
+def _stream(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
+    """Documents a second, from the call on and while all processes are at work, and what each kind of them does."""
+    given = 0
+
+    def source() -> Iterator[tuple[None, str]]:
+        nonlocal given
+        for given, text in enumerate(islice(cycle(texts), plan.streamed), 1):  # noqa: B007
+            yield None, text
+
+    standing = standing_keyphrases(generator, plan.top_k, settings, workers=plan.workers)
+    begin = end = None
+    head = min(plan.streamed // 4, 10_000)
+    with contextlib.closing(standing):
+        start = first = time.perf_counter()
+        for number, _ in enumerate(standing.stream(source()), 1):
+            # From when the first part is done to when the last text is handed out as many are on the way: what was
+            # worked on before the clock starts makes up for what is when it stops.
+            if number == 1:
+                first = time.perf_counter()
+            elif number == head and given < plan.streamed:
+                begin = number, _Spent(standing)
+            elif end is None and given == plan.streamed and begin is not None:
+                end = number, _Spent(standing)
+        seconds = time.perf_counter() - start
+    report: dict[str, Any] = {
+        "documents": plan.streamed,
+        "seconds": seconds,
+        "seconds_to_first": first - start,
+        "documents_per_second": None,
+        "documents_per_second_with_start": plan.streamed / seconds,
+    }
+    if begin is not None and end is not None:
+        report |= end[1].since(begin[1], end[0] - begin[0])
+    return report
+
+
+class _Spent:
+    """What the processes of a stream have done and taken up to now."""
+
+    def __init__(self, standing: Standing) -> None:
+        self.load, (self.server, *self.workers) = standing.load()
+        self.clock, self.caller = time.perf_counter(), time.process_time()
+
+    def since(self, other: _Spent, documents: int) -> dict[str, Any]:
+        seconds = self.clock - other.clock
+        spent = {
+            "caller": self.caller - other.caller,
+            "server": self.server - other.server,
+            "workers": sum(self.workers) - sum(other.workers),
+        }
+        done = {
+            field.name: getattr(self.load, field.name) - getattr(other.load, field.name)
+            for field in dataclasses.fields(self.load)
+        }
+        return {
+            "documents_per_second": documents / seconds,
+            "cpu_ms": {name: taken / documents * 1e3 for name, taken in spent.items()},
+            "busy": {
+                **{name: taken / seconds for name, taken in spent.items() if name != "workers"},
+                "worker": spent["workers"] / len(self.workers) / seconds,
+                "encoding": done["encode_seconds"] / seconds,
+                "searching": done["search_seconds"] / seconds,
+            },
+            "texts_a_pass": done["encoded_texts"] / max(done["passes"], 1),
+            "texts_a_search": done["searched_texts"] / max(done["searches"], 1),
+            "searched_on_device": self.load.on_device,
+        }
+
+
+def _single(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
+    """One document at a time, the model on the device and everything else in this process."""
+    generator.generate(texts[0], plan.top_k, settings)
+    seconds = []
+    for text in islice(cycle(texts), plan.single):
+        start = time.perf_counter()
+        generator.generate(text, plan.top_k, settings)
+        seconds.append(time.perf_counter() - start)
+    return summary(seconds)
+
+
+def _host(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
+    """Milliseconds of one core that a document takes beside the model, before and after it."""
+    assert isinstance(generator.encoder, BatchEncoder)
+    some = list(islice(cycle(texts), min(200, max(plan.single, 1))))
+    start = time.perf_counter()
+    readings = [generator.read(text, plan.top_k, settings) for text in some]
+    read = time.perf_counter() - start
+    start = time.perf_counter()
+    encodings = [generator.encoder.encode(reading.pieces, reading.terms) for reading in readings]
+    encode = time.perf_counter() - start
+    start = time.perf_counter()
+    for reading, encoding in zip(readings, encodings, strict=True):
+        generator.finish(reading, encoding, plan.top_k, settings)
+    finish = time.perf_counter() - start
+    ms = {"read": read, "encode one": encode, "finish": finish}
+    background = generator.background
+    if isinstance(background, Collection) and settings.uses_neighbours:
+        hits = [background.search(text, settings.neighbours) for text in some]
+        start = time.perf_counter()
+        for text, hit in zip(some, hits, strict=True):
+            generator.read(text, plan.top_k, settings, neighbourhood=background.gather(hit))
+        ms["read but search"] = time.perf_counter() - start
+    return {"documents": len(some), "ms": {name: seconds / len(some) * 1e3 for name, seconds in ms.items()}}
+
+
+def _agreement(ours: Iterable[Keyphrases], theirs: Iterable[Keyphrases], k: int) -> dict[str, Any]:
+    pairs = list(zip(ours, theirs, strict=True))
+
+    def lists(kind: Callable[[Keyphrases], Any]) -> Iterator[tuple[list[str], list[str]]]:
+        for a, b in pairs:
+            yield [p.phrase.lower() for p in kind(a)], [p.phrase.lower() for p in kind(b)]
+
+    found = {"present": agreement(lists(lambda r: r.present), k)}
+    if any(a.absent for a, _ in pairs):
+        found["absent"] = agreement(lists(lambda r: r.absent), k)
+    return found
+
+
+def _texts(path: Path, limit: int) -> list[str]:
+    """`title`, `abstract` and `text` of the lines of a JSON Lines file, joined as the command line joins them."""
+    from erukg.io import InputDocument, read_documents
+
+    found = (item.text for item in read_documents([path]) if isinstance(item, InputDocument))
+    return [text for text in islice(found, limit) if text.strip()]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m erukg.research.benchmark.gpu", description=__doc__)
+    parser.add_argument("--model", help="model folder (default: the bundled one)")
+    parser.add_argument("--collection", help="collection folder (default: the bundled one)")
+    parser.add_argument("--no-collection", action="store_true", help="extraction only")
+    parser.add_argument("--texts", type=Path, help="documents, one a line of JSON (default: built-in ones)")
+    parser.add_argument("--limit", type=int, default=5000, help="texts read at most")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--arithmetic", help="int8, fp32, bf16 or fp16 (default: as the model's folder)")
+    parser.add_argument("--compile", dest="compiled", action="store_true", help="let torch compile parts first")
+    parser.add_argument("--workers", type=int)
+    for name in ("streamed", "single", "compared", "neighbours"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(GpuPlan(), name))
+    parser.add_argument("--out", type=Path, help="where to write the report (default: standard output)")
+    given = vars(parser.parse_args(arguments))
+    path, limit, out = given.pop("texts"), given.pop("limit"), given.pop("out")
+    try:
+        report = measure_gpu(GpuPlan(**given), _texts(path, limit) if path is not None else None, _tell)
+    except ErukgError as error:
+        print(f"erukg: {error}", file=sys.stderr)
+        return 1
+    text = json.dumps(report, indent=1)
+    if out is not None:
+        out.write_text(text + "\n", "utf-8")
+    print(text if out is None else json.dumps({k: report[k] for k in _SHOWN if k in report}, indent=1))
+    return 0
+
+
+def _tell(what: str, done: int, total: int) -> None:
+    print(f"{what}: {done} of {total}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

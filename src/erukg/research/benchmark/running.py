@@ -1,0 +1,185 @@
+"""One run of the benchmark, from a plan to its report as plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from erukg.backends.threads import cores
+from erukg.collection import Collection
+from erukg.core.settings import Settings
+from erukg.errors import InputError
+from erukg.generator import KeyphraseGenerator
+from erukg.research.benchmark.competitors import line_up
+from erukg.research.benchmark.cores import pinned
+from erukg.research.benchmark.environment import NOTE, environment
+from erukg.research.benchmark.plan import Plan
+from erukg.research.benchmark.processes import cold_start, peak_memory
+from erukg.research.benchmark.stages import time_stages
+from erukg.research.benchmark.texts import document, documents
+from erukg.research.benchmark.throughput import (
+    ALL,
+    EXTRACT,
+    ONE,
+    stream,
+    systems,
+    tasks,
+    time_lengths,
+    time_single,
+    time_streams,
+)
+from erukg.research.benchmark.timing import Progress, Stream, System, interleave, steps, summary
+
+__all__ = ["compare", "faster", "run_benchmark"]
+
+_NO_COLLECTION = "not run: no collection"
+# Of long texts a few are enough, and all there is time for.
+_WORDS_A_LENGTH = 4_000
+# Documents that systems take turns on where they have several cores.
+_BLOCK = 20
+# Seconds until the thread pools of torch and ONNX Runtime have stopped spinning.
+_SETTLE = 0.25
+
+
+def run_benchmark(plan: Plan, texts: Sequence[str] | None = None, progress: Progress | None = None) -> dict[str, Any]:
+    """Measure what the plan asks for on `texts` (None: built-in ones); the report is ready to be written as JSON."""
+    tell: Progress = progress or (lambda what, done, total: None)
+    if not 1 <= plan.cores <= cores():
+        raise InputError(f"There are {cores()} cores to measure on, not {plan.cores}; ask for 1 to {cores()}.")
+    given = list(texts) if texts is not None else documents(plan.documents, plan.words)
+    if not given:
+        raise InputError("There are no documents to measure with; give some, or none at all for the built-in ones.")
+    generator = _load(plan, 1)
+    folder = generator.background.folder if isinstance(generator.background, Collection) else None
+    wanted = tasks(generator, plan.neighbours)
+    most = list(wanted)[-1]
+    report: dict[str, Any] = {
+        "format": "erukg-benchmark",
+        "version": 1,
+        "note": NOTE,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": environment(),
+        "settings": _described(plan, generator, given, built_in=texts is None),
+        "not_run": {} if generator.background is not None else {"generation": _NO_COLLECTION},
+    }
+
+    def single() -> None:
+        generators = {ONE: generator} | ({ALL: _load(plan, cores())} if cores() > 1 else {})
+        report["single"] = time_single(generators, wanted, given, plan.top_k, tell)
+        report["stream"] = time_streams(generator, wanted, given, plan.rounds, plan.top_k, tell)
+
+    def stages() -> None:
+        with pinned(1):
+            report["stages"] = {
+                name: time_stages(generator, given, wanted[name], plan.top_k, steps(tell, f"stages, {name}"))
+                for name in dict.fromkeys((EXTRACT, most))
+            }
+
+    def cold() -> None:
+        report["cold_start"] = {
+            command: cold_start(command, options, plan.cold_runs, steps(tell, f"cold start, {command}"))
+            for command, options in _commands(plan, folder).items()
+        }
+
+    def memory() -> None:
+        tell("memory", 0, 1)
+        where = str(folder) if folder is not None else None
+        report["memory"] = peak_memory(plan.model, where, plan.streamed, plan.words, plan.paths)
+        tell("memory", 1, 1)
+
+    def length() -> None:
+        chosen = {n: [document(n, k) for k in range(max(1, min(5, _WORDS_A_LENGTH // n)))] for n in plan.lengths}
+        some = {name: wanted[name] for name in dict.fromkeys((EXTRACT, most))}
+        report["length"] = time_lengths(systems(generator, some, plan.top_k), chosen, tell)
+
+    def against() -> None:
+        if plan.against:
+            report["against"] = compare(plan, {name: wanted[name] for name in (EXTRACT, most)}, given, folder, tell)
+
+    parts = {"throughput": single, "stages": stages, "cold": cold, "memory": memory, "length": length}
+    for part, measure in {**parts, "against": against}.items():
+        if part in plan.parts:
+            measure()
+    return report
+
+
+def compare(
+    plan: Plan, wanted: Mapping[str, Settings], texts: Sequence[str], folder: Path | None, progress: Progress
+) -> dict[str, Any]:
+    """This package and its competitors in turn on the same documents and cores.
+
+    On one core, document by document. On several, in blocks of documents: this package works on as many documents as
+    there are cores, others on one after the other, with as many threads as their libraries take.
+    """
+    generator = _load(plan, 1)
+    ours = {f"erukg, {name}": settings for name, settings in wanted.items()}
+    lineup = line_up(plan, texts[0], folder, steps(progress, "loading the collection for the paper's pipeline"))
+    step = steps(progress, "against others")
+    try:
+        with pinned(plan.cores):
+            if plan.cores == 1:
+                seconds = interleave({**systems(generator, ours, plan.top_k), **lineup.systems}, texts, step)
+            else:
+                blocks = [texts[i : i + _BLOCK] for i in range(0, len(texts), _BLOCK)]
+                streams = {name: _one_by_one(system) for name, system in lineup.systems.items()} | lineup.streams
+                streams = {
+                    name: stream(generator, settings, plan.top_k, plan.cores) for name, settings in ours.items()
+                } | streams
+                seconds = interleave(streams, blocks, step, _SETTLE)
+    finally:
+        lineup.close()
+    # The times of blocks say nothing about how long a document takes.
+    described = {
+        name: summary(times) if plan.cores == 1 else _rate(times, len(texts)) for name, times in seconds.items()
+    }
+    return {
+        "cores": plan.cores,
+        "documents": len(texts),
+        "systems": described,
+        "ratios": faster(seconds, list(ours)),
+        "not_run": dict(lineup.not_run),
+    }
+
+
+def _rate(seconds: Sequence[float], documents: int) -> dict[str, Any]:
+    total = sum(seconds)
+    return {"documents": documents, "seconds": total, "documents_per_second": documents / total}
+
+
+def _one_by_one(system: System) -> Stream:
+    return lambda texts: [system(text) for text in texts]
+
+
+def faster(seconds: Mapping[str, Sequence[float]], ours: Sequence[str]) -> dict[str, dict[str, float]]:
+    """For every other system how many times as fast as it each of `ours` is."""
+    totals = {name: sum(times) for name, times in seconds.items()}
+    others = [name for name in totals if name not in ours]
+    return {other: {name: totals[other] / totals[name] for name in ours} for other in others}
+
+
+def _load(plan: Plan, threads: int) -> KeyphraseGenerator:
+    return KeyphraseGenerator.from_pretrained(
+        plan.model, False if plan.no_collection else plan.collection, threads=threads
+    )
+
+
+def _commands(plan: Plan, folder: Path | None) -> dict[str, list[str]]:
+    model = ["--model", plan.model] if plan.model is not None else []
+    generate = {"generate": [*model, "--collection", str(folder)]} if folder is not None else {}
+    return {"extract": model, **generate}
+
+
+def _described(plan: Plan, generator: KeyphraseGenerator, texts: Sequence[str], *, built_in: bool) -> dict[str, Any]:
+    plain = {name: str(value) if isinstance(value, Path) else value for name, value in dataclasses.asdict(plan).items()}
+    background = generator.background
+    words = [len(text.split()) for text in texts]
+    return {
+        **plain,
+        "texts": {"built_in": built_in, "documents": len(texts), "mean_words": sum(words) / len(words)},
+        "model_fingerprint": generator.encoder.fingerprint,
+        "collection_documents": len(background) if background is not None else None,
+        "generator": generator.settings.to_dict(),
+    }

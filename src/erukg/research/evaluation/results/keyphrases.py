@@ -1,0 +1,118 @@
+"""The part of the page on keyphrases: bars by set, quality against speed, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from erukg.research.evaluation.ground_truth import PROTOCOLS
+from erukg.research.evaluation.results import charts, published, tables
+from erukg.research.evaluation.results.calibration import calibration
+from erukg.research.evaluation.results.labels import is_ours, label
+from erukg.research.evaluation.results.plots import Plots
+from erukg.research.evaluation.results.runs import Group, Runs, speeds
+
+__all__ = ["keyphrase_part"]
+
+_PROTOCOL = PROTOCOLS[0]  # of the plots
+_WHAT = {
+    "present": ("F@10", "Phrases that stand in the text", published.PRESENT),
+    "absent": ("R@10", "Phrases that do not stand in the text", published.ABSENT),
+}
+
+
+def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
+    for number, group in enumerate(runs.keyphrases, 1):
+        yield f"## Keyphrases{on_sets(group, number, runs.keyphrases)}\n"
+        if group.run:
+            yield from _speed(group, runs, plots, number)
+            yield from _bars(group, "present", plots, number)
+            yield from _bars(group, "absent", plots, number)
+        yield tables.not_run(group.systems)
+        yield (
+            "In brackets how many documents have gold phrases of the kind; averages are plain means over the sets. "
+            "Figures in italics are the paper's own, on its copies of the sets.\n"
+        )
+        for title, table in tables.keyphrase_tables(group):
+            yield f"### {title}\n\n{table}"
+        yield from calibration(group)
+        if group.comparisons:
+            yield f"### Differences (paired bootstrap)\n\n{tables.comparison_table(group.comparisons)}"
+        if group.run:
+            yield f"### What was run\n\n{tables.provenance(group.run)}"
+
+
+def on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
+    """What tells a group from others in a heading."""
+    return f" on {', '.join(group.names)} ({number} of {len(groups)})" if len(groups) > 1 else ""
+
+
+def _bars(group: Group, kind: str, plots: Plots, number: int) -> Iterator[str]:
+    metric, title, in_paper = _WHAT[kind]
+    rows = []
+    for system in group.run:
+        scores = system["scores"][_PROTOCOL]
+        cells = [scores["average"][kind], *(scores["sets"][name][kind] for name in group.names)]
+        values = [None if cell[metric] is None else 100 * cell[metric] for cell in cells]
+        if kind == "present" or any(values):  # who extracts finds none of the others
+            rows.append(charts.Row(system["label"], values, "ours" if is_ours(system) else "other"))
+    if not rows:
+        return
+    for name in published.SHOWN:
+        row = in_paper[name]
+        pairs = [row["average"] if published.average_of(group.names) else None]
+        pairs += [row.get(known) if (known := published.known_set(s)) else None for s in group.names]
+        if any(pairs):
+            values = [pair[1] if pair else None for pair in pairs]
+            rows.append(charts.Row(f"{name}, in the paper", values, "paper"))
+    subtitle = f"{metric} in percent, protocol '{_PROTOCOL}', by test set"
+    plot = charts.bar_table(title, subtitle, ["average", *group.names], rows)
+    yield plots.add(f"keyphrases-{kind}-{metric}", number, f"{title}: {metric}", plot)
+
+
+def _speed(group: Group, runs: Runs, plots: Plots, number: int) -> Iterator[str]:
+    rows, points = [], []
+    for speed in speeds(runs.benchmarks, group.run):
+        system = speed.system
+        if system is None:
+            rows.append([_only_timed(speed.timed), f"{speed.ratio:.3g}", "–"])
+            continue
+        average = system["scores"][_PROTOCOL]["average"]
+        quality = [_times_100(average["present"]["F@10"]), _times_100(average["absent"]["R@10"])]
+        rows.append([system["label"], f"{speed.ratio:.3g}", f"{quality[0]:.1f}" if quality[0] is not None else "–"])
+        if quality[0] is not None:
+            points.append(charts.Point(system["label"], speed.ratio, quality[0], is_ours(system)))
+    if not points:
+        return
+    title = "Quality against speed"
+    subtitle = (
+        f"Present phrases, average F@10 over the test sets, protocol '{_PROTOCOL}'. Up and to the right is better."
+    )
+    axis = "documents a second, times those of erukg extract, one document at a time"
+    yield plots.add("quality-speed", number, title, charts.scatter(title, subtitle, "F@10 (%)", axis, points))
+    yield (
+        "Speed is the ratio of documents a second to erukg's extraction in the same run of `erukg benchmark run "
+        f"--against …`, where systems take turns on every document{_conditions(runs)}.\n"
+    )
+    rows.sort(key=lambda row: -float(row[1]))
+    yield tables.table(["system", "speed, erukg extract = 1", "average F@10 (%)"], rows)
+
+
+def _only_timed(name: str) -> str:
+    """What a system is called that has no figures of quality."""
+    if name.startswith("paper, "):
+        return f"the paper's own pipeline, {name.removeprefix('paper, ')}"
+    return name if ", " in name else label({"name": name})
+
+
+def _conditions(runs: Runs) -> str:
+    for run in runs.benchmarks:
+        against: Mapping[str, Any] = run.report.get("against", {})
+        if against.get("cores"):
+            cores = f"{against['cores']} core" + ("s" if against["cores"] > 1 else "")
+            return f", on {cores}; baselines that need tags have spaCy's in their time"
+    return ""
+
+
+def _times_100(value: float | None) -> float | None:
+    return None if value is None else 100 * value

@@ -1,0 +1,41 @@
+"""The part of the page on retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from erukg.research.evaluation.results import charts, tables
+from erukg.research.evaluation.results.keyphrases import on_sets
+from erukg.research.evaluation.results.labels import is_ours
+from erukg.research.evaluation.results.plots import Plots
+from erukg.research.evaluation.results.runs import Runs
+
+__all__ = ["retrieval_part"]
+
+_PLOTTED = {"R@100": "Recall of the best 100 documents", "nDCG@10": "nDCG of the best 10 documents"}
+
+
+def retrieval_part(runs: Runs, plots: Plots) -> Iterator[str]:
+    for number, group in enumerate(runs.retrieval, 1):
+        yield f"## Retrieval{on_sets(group, number, runs.retrieval)}\n"
+        yield (
+            "BM25 with the best present and absent keyphrases added to queries, documents or both, each phrase once. "
+            "In brackets the number of queries. Small sets saturate recall at 1000, so read recall at 100 beside it.\n"
+        )
+        for measure, title in _PLOTTED.items() if group.run else ():
+            rows = []
+            for method in group.run:
+                scores = method["scores"]
+                cells = [scores["average"], *(scores["sets"][name] for name in group.names)]
+                values = [None if cell[measure] is None else 100 * cell[measure] for cell in cells]
+                rows.append(charts.Row(method["label"], values, "ours" if is_ours(method) else "other"))
+            plot = charts.bar_table(title, f"{measure} in percent, by test set", ["average", *group.names], rows)
+            yield plots.add(f"retrieval-{measure}", number, f"{title}: {measure}", plot)
+        yield tables.not_run(group.systems)
+        for title, table in tables.retrieval_tables(group):
+            yield f"### {title}\n\n{table}"
+        notes = [f"- {s['name']}: {note}\n" for s in group.sets for note in s.get("notes", ())]
+        if notes:
+            yield f"What is odd about the sets:\n\n{''.join(notes)}"
+        if group.comparisons:
+            yield f"### Differences between methods (paired bootstrap)\n\n{tables.comparison_table(group.comparisons)}"

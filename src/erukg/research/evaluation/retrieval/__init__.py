@@ -1,0 +1,28 @@
+"""Measuring what keyphrases do for search: test sets, BM25, RM3, expansion, trec_eval measures.
+
+>>> from erukg.research.evaluation.retrieval import evaluate, find_sets, make_methods
+>>> sets, results = evaluate(make_methods(["bm25", "rm3"]), find_sets(["folder"]))
+>>> print(results[0].scores[0]["R@100"])
+"""
+
+from __future__ import annotations
+
+from erukg.research.evaluation.retrieval.beir import RetrievalSet, find_sets, load_retrieval_set
+from erukg.research.evaluation.retrieval.measures import MEASURES, QueryScores, score
+from erukg.research.evaluation.retrieval.methods import METHODS, Method, make_methods
+from erukg.research.evaluation.retrieval.running import MethodResult, compare, evaluate
+
+__all__ = [
+    "MEASURES",
+    "METHODS",
+    "Method",
+    "MethodResult",
+    "QueryScores",
+    "RetrievalSet",
+    "compare",
+    "evaluate",
+    "find_sets",
+    "load_retrieval_set",
+    "make_methods",
+    "score",
+]
