@@ -142,10 +142,11 @@ def open_output(source: Source, options: OutputOptions, kind: type[Result]) -> O
     if options.resume and (path is None or chosen is not Format.json):
         raise typer.BadParameter("It goes with --output FILE in the format json.", param_hint="--resume")
     source.refuse(path)
+    schema = result_schema(kind, options.explain) if chosen is Format.parquet else None
 
     def writer(stream: IO[bytes]) -> Writer:
-        if chosen is Format.parquet:
-            return ParquetWriter(stream, result_schema(kind, options.explain))
+        if schema is not None:
+            return ParquetWriter(stream, schema)
         if chosen is Format.json:
             return JsonWriter(stream)
         return (CsvWriter if chosen is Format.csv else TableWriter)(stream, options.explain)
