@@ -14,7 +14,7 @@ import pytest
 
 from erukg.errors import InputError
 from erukg.io import BadDocument, InputDocument, Limits, count_rows, find_sources, read_documents, source_key
-from erukg.io.objects import parse_object, read_lines, read_objects
+from erukg.io.objects import numbered_lines, read_objects
 
 ROWS = [{"id": "a", "title": "Sea ice", "text": "radar"}, {"id": "b", "title": None, "text": "graphs"}]
 TEXTS = ["Sea ice\nradar", "graphs"]
@@ -127,10 +127,10 @@ def test_objects(folder: Path, tmp_path: Path) -> None:
     assert list(read_objects(folder / "c.jsonl.gz")) == [(1, ROWS[0]), (2, ROWS[1])]
     path = tmp_path / "x.jsonl"
     for data, said in (
-        (b'\n{"a": 1}\n[1]\n', "x.jsonl:3: It is JSON, but not an object"),
-        (b'{"a": 1}\n{', "x.jsonl:2: It is not JSON"),
-        (b'{"a": 1}\n\xff\n', "x.jsonl:2: It is not UTF-8"),
-        (b'{"a": "' + b"x" * 100 + b'"}\n', r"x.jsonl:1: The line is longer than 5e-05 MB\."),
+        (b'\n{"a": 1}\n[1]\n', "x.jsonl, line 3: It is JSON, but not an object"),
+        (b'{"a": 1}\n{', "x.jsonl, line 2: It is not JSON"),
+        (b'{"a": 1}\n\xff\n', "x.jsonl, line 2: It is not UTF-8"),
+        (b'{"a": "' + b"x" * 100 + b'"}\n', r"x.jsonl, line 1: The line is longer than 5e-05 MB\."),
     ):
         path.write_bytes(data)
         with pytest.raises(InputError, match=said):
@@ -139,5 +139,5 @@ def test_objects(folder: Path, tmp_path: Path) -> None:
     for name in ("y.jsonl.gz", "none.jsonl"):
         with pytest.raises(InputError, match=name):
             list(read_objects(tmp_path / name))
-    path.write_bytes(b'{"a": 1}\n\n')
-    assert [parse_object(line.text) for line in read_lines(path)] == [{"a": 1}]
+    path.write_bytes(b"a\n\nb")
+    assert list(numbered_lines(path)) == [(1, "a\n"), (2, "\n"), (3, "b")]
