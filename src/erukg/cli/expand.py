@@ -37,25 +37,11 @@ class _Rows(InputOptions):
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RowsOutput(OutputOptions):
-    output: Annotated[
-        str | None,
-        option(
-            "--output",
-            "-o",
-            help="Write here, compressed when the name ends in .gz or .xz; the file appears when it is complete. For "
-            "--engine ray a folder or URI.",
-            show_default="the terminal",
-        ),
-    ] = None
-
-
 @app.command()
 @options(without={"format", "explain", "input_format", "max_pdf_seconds"})
 def expand(
     documents: _Rows,
-    out: _RowsOutput,
+    out: OutputOptions,
     parts: ModelOptions,
     cluster: ClusterOptions,
     settings: Settings,
