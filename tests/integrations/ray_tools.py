@@ -10,8 +10,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from erukg.integrations.ray.tasks import KeyphraseTask, Work
+from erukg import KeyphraseGenerator
+from erukg.integrations.ray import keyphrase_job
+from erukg.integrations.ray.keyphrase_job import KeyphraseJob
+from erukg.integrations.ray.tasks import Process
+from erukg.io import InputDocument
 
 #: Ray takes no less.
 STORE_BYTES = 80 * 1024 * 1024
@@ -28,13 +33,13 @@ def add_node(cluster: Any) -> Any:
 
 
 def worker_pids(cluster: Any) -> list[int]:
-    """The processes of this cluster's actors that run erukg's workers."""
+    """This cluster's processes that run erukg's tasks and actors."""
     raylets = {process.process.pid for node in cluster.list_all_nodes() for process in node.all_processes["raylet"]}
     out = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(
-                (b"ray::Worker", b"ray::MapWorker")
+                (b"ray::run_partition", b"ray::MapWorker")
             ):
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 out += [int(entry.name)] if parent in raylets else []
@@ -76,22 +81,27 @@ def said(result: Any) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class TroubledTask(KeyphraseTask):
+class TroubledJob(KeyphraseJob):
     """Texts can ask for trouble: one that says so ends its worker, another raises what nobody expects."""
 
-    def load(self) -> Work:
-        work: Any = KeyphraseTask.load(self)
-        generator = work._generator
-        generate = generator.generate
+    def load(self) -> Process:
+        load = keyphrase_job.load_generator
 
-        def troubled(text: str, *arguments: Any, **named: Any) -> Any:
-            if "end the worker" in text:
-                os._exit(9)
-            if "raise an error" in text:
-                raise RuntimeError("as asked")
-            if "take your time" in text:
-                time.sleep(0.02)
-            return generate(text, *arguments, **named)
+        def load_troubled(*arguments: Any) -> KeyphraseGenerator:
+            generator = load(*arguments)
+            stream = generator.stream
+            generator.stream = lambda items, *rest, **named: stream(map(_trouble, items), *rest, **named)  # type: ignore[method-assign,assignment]
+            return generator
 
-        generator.generate = troubled
-        return work  # type: ignore[no-any-return]
+        with patch.object(keyphrase_job, "load_generator", load_troubled):
+            return KeyphraseJob.load(self)
+
+
+def _trouble(document: InputDocument) -> InputDocument:
+    if "end the worker" in document.text:
+        os._exit(9)
+    if "raise an error" in document.text:
+        raise RuntimeError("as asked")
+    if "take your time" in document.text:
+        time.sleep(0.02)
+    return document

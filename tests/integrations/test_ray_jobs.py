@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from ray_tools import TroubledTask, kill_worker, marks, parts, said, wait_for, write_rows
+from ray_tools import TroubledJob, kill_worker, marks, parts, said, wait_for, write_rows
 from typer.testing import CliRunner, Result
 
 from erukg import Collection, KeyphraseGenerator, Settings
@@ -26,8 +26,8 @@ from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.errors import InputError
 from erukg.integrations.ray import keyphrases
-from erukg.integrations.ray.crew import Pool
-from erukg.integrations.ray.running import run_job
+from erukg.integrations.ray.cluster import Resources
+from erukg.integrations.ray.driver import run_job
 from erukg.integrations.ray.storage import Store
 from erukg.io import BadDocument, InputDocument, read_documents
 
@@ -136,9 +136,9 @@ def test_bad_partitions_are_reported_and_stop_nothing(cluster: Any, tiny_model: 
     ]
     write_rows(folder / "f.jsonl", troubled)
     bad: list[BadDocument] = []
-    task = TroubledTask("extract", str(tiny_model), False)
+    task = TroubledJob("extract", str(tiny_model), False)
     summary = run_job(
-        task, [str(folder)], Store(str(tmp_path / "out")), Pool(1), partition_documents=300, on_bad=bad.append
+        task, [str(folder)], Store(str(tmp_path / "out")), Resources(1), partition_documents=300, on_bad=bad.append
     )
     reports = {item.place.removeprefix(f"{folder}/"): item.message for item in bad}
     assert (summary.documents, summary.bad, summary.failed) == (20, 5, 1), reports
@@ -151,7 +151,7 @@ def test_bad_partitions_are_reported_and_stop_nothing(cluster: Any, tiny_model: 
         "f.jsonl:6",
     }
     assert "The same command tries it again." in reports["e.parquet:1-200"]
-    assert "It could not be worked on (RuntimeError: as asked)." in reports["f.jsonl:6"]
+    assert "It could not be processed (RuntimeError: as asked)." in reports["f.jsonl:6"]
     assert parts(tmp_path / "out").count("\n") == 20
 
 
@@ -166,8 +166,8 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tiny_model: Path, tmp_pat
 
     thread = threading.Thread(target=trouble)
     thread.start()
-    task = TroubledTask("extract", str(tiny_model), False)
-    summary = run_job(task, [str(source)], Store(str(out)), Pool(), partition_documents=20)
+    task = TroubledJob("extract", str(tiny_model), False)
+    summary = run_job(task, [str(source)], Store(str(out)), Resources(), partition_documents=20)
     thread.join()
     assert (summary.documents, summary.bad, summary.failed) == (240, 0, 0)
     generator = KeyphraseGenerator.from_pretrained(tiny_model, False)
@@ -216,9 +216,9 @@ def test_a_document_that_ends_its_worker_is_found_out(cluster: Any, tiny_model: 
     rows = [{"id": i, "text": "please end the worker" if i == 7 else f"neural network {i}"} for i in range(40)]
     source = write_rows(tmp_path / "a.jsonl", rows)
     bad: list[BadDocument] = []
-    task = TroubledTask("extract", str(tiny_model), False)
+    task = TroubledJob("extract", str(tiny_model), False)
     store = Store(str(tmp_path / "out"))
-    summary = run_job(task, [str(source)], store, Pool(), partition_documents=20, on_bad=bad.append)
+    summary = run_job(task, [str(source)], store, Resources(), partition_documents=20, on_bad=bad.append)
     assert (summary.documents, summary.bad, summary.failed) == (39, 1, 0)
     assert [item.place for item in bad] == [f"{source}:8"]
     assert "Worker processes ended while working on it, twice" in bad[0].message

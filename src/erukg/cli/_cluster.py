@@ -18,8 +18,8 @@ from erukg.errors import require
 from erukg.io import BadDocument, Limits
 
 if TYPE_CHECKING:
-    from erukg.integrations.ray.crew import Pool
-    from erukg.integrations.ray.running import Summary
+    from erukg.integrations.ray.cluster import Resources
+    from erukg.integrations.ray.driver import Summary
 
 __all__ = [
     "Cluster",
@@ -91,10 +91,10 @@ class Cluster:
             raise typer.BadParameter("Ray chooses the GPU; say cuda, or --gpus.", param_hint="--device")
 
     @property
-    def pool(self) -> Pool:
-        from erukg.integrations.ray.crew import Pool
+    def pool(self) -> Resources:
+        from erukg.integrations.ray.cluster import Resources
 
-        return Pool(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
+        return Resources(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
 
     @property
     def worker_device(self) -> str | None:
@@ -128,12 +128,12 @@ def run_on_ray(job: Job, cluster: Cluster) -> None:
         raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
     if job.explain and job.format is Format.parquet:
         raise typer.BadParameter("Explanations are written as json only.", param_hint="--explain")
-    from erukg.integrations.ray.localising import on_any_node
-    from erukg.integrations.ray.running import run_job
+    from erukg.integrations.ray.node_cache import on_any_node
+    from erukg.integrations.ray.driver import run_job
     from erukg.integrations.ray.storage import Store
-    from erukg.integrations.ray.tasks import KeyphraseTask
+    from erukg.integrations.ray.keyphrase_job import KeyphraseJob
 
-    task = KeyphraseTask(
+    task = KeyphraseJob(
         job.command,
         model=on_any_node(job.model),
         collection=on_any_node(job.collection) if isinstance(job.collection, str) else job.collection,

@@ -7,8 +7,8 @@ import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import IO, Any
+from dataclasses import dataclass
+from typing import IO
 
 from erukg.core.expansion import FIELDS
 from erukg.errors import InputError
@@ -53,9 +53,6 @@ class Partition:
     def place(self) -> str:
         """The rows it covers, for messages."""
         return self.name if self.rows < 0 else f"{self.name}:{self.first + 1}-{self.first + self.rows}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def scan(file: InputFile, documents: int, *, expand: bool = False) -> list[Partition]:

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erukg.core.settings import Settings
+from erukg.core.streams import attempt
 from erukg.errors import InputError, require
-from erukg.integrations.ray.localising import on_any_node
+from erukg.integrations.ray.cluster import Resources, connect
+from erukg.integrations.ray.node_cache import on_any_node
 
 if TYPE_CHECKING:
     from ray.data import Dataset
 
 __all__ = ["KeyphraseColumns", "keyphrases"]
 
-COLUMNS = ("present", "absent", "error")
+_COLUMNS = ("present", "absent", "error")
 
 
 def keyphrases(
@@ -32,7 +34,7 @@ def keyphrases(
     gpus: float = 0.0,
     batch_size: int = 256,
 ) -> Dataset:
-    """The dataset with three columns more: `present` and `absent`, the phrases of each row, and `error`.
+    """The dataset with three more columns: `present` and `absent`, the phrases of each row, and `error`.
 
     >>> found = keyphrases(ray.data.read_parquet("s3://archive/abstracts"), workers=8)
     >>> found.write_parquet("s3://archive/phrases")
@@ -44,26 +46,21 @@ def keyphrases(
     Workers load the model once. `model` and `collection` are as in `KeyphraseGenerator.from_pretrained`, and may be
     URIs, which each node fetches once; a collection is memory-mapped, so that the workers of a node share its pages.
     There are `workers` of them (or from one number to another, as Ray sees fit; by default up to as many as there are
-    cores or GPUs), each with `cpus` cores, which work on a document each, and `gpus` GPUs, where 0.5 means that two
-    share one.
+    cores or GPUs). Each has `cpus` cores, and processes as many documents at a time, and `gpus` GPUs, where 0.5 means
+    that two workers share one.
     """
-    ray = require("ray", "ray", "Working on a cluster")
-    require("ray.data", "ray", "Working on a cluster")
+    data = require("ray.data", "ray", "Working on a cluster")
     columns = (text,) if isinstance(text, str) else tuple(text)
     if not columns or id in columns:
         raise InputError("The text is one column or more, none of which is the id.")
     low, high = workers if isinstance(workers, tuple) else (workers, workers)
     if low is None:
-        from erukg.integrations.ray.crew import Pool
-        from erukg.integrations.ray.running import connect
-
-        low, high = 1, Pool(None, cpus, gpus).size(connect(), 1 << 20)
-    folder = on_any_node(str(collection)) if isinstance(collection, str | Path) else collection
+        low, high = 1, Resources(None, cpus, gpus).capacity(connect())
     return dataset.map_batches(
         KeyphraseColumns,
         fn_constructor_kwargs={
             "model": on_any_node(str(model)) if model is not None else None,
-            "collection": folder,
+            "collection": on_any_node(str(collection)) if isinstance(collection, str | Path) else collection,
             "settings": settings or Settings(),
             "top_k": top_k,
             "text": columns,
@@ -73,14 +70,14 @@ def keyphrases(
         },
         batch_format="pyarrow",
         batch_size=batch_size,
-        compute=ray.data.ActorPoolStrategy(min_size=low, max_size=high),
+        compute=data.ActorPoolStrategy(min_size=low, max_size=high),
         num_cpus=cpus,
         num_gpus=gpus or None,
     )
 
 
 class KeyphraseColumns:
-    """What `keyphrases` runs on its workers: a table in, the same with three columns more out."""
+    """What `keyphrases` runs on its workers: a table in, the same with three more columns out."""
 
     def __init__(
         self,
@@ -93,19 +90,18 @@ class KeyphraseColumns:
         threads: int,
         device: str | None,
     ) -> None:
-        from erukg.integrations.ray.tasks import Batches, load_generator
+        from erukg.integrations.ray.keyphrase_job import load_generator
 
-        generator = load_generator(model, collection, "model", device, settings)
-        self._batches = Batches(generator, top_k, False, threads)
+        self._generator = load_generator(model, collection, "model", device, settings)
+        self._top_k, self._threads = top_k, threads
         self._text, self._id = tuple(text), id
 
     def __call__(self, table: Any) -> Any:
         import pyarrow as pa
 
-        from erukg.backends.threads import past_refusals
         from erukg.integrations.ray.sinks import keyphrase_types, table_row
 
-        if there := [name for name in COLUMNS if name in table.column_names]:
+        if there := [name for name in _COLUMNS if name in table.column_names]:
             raise InputError(f"The dataset has a column '{there[0]}' already; drop or rename it first.")
         wanted = [name for name in self._text if name in table.column_names]
         if not wanted:
@@ -113,35 +109,20 @@ class KeyphraseColumns:
             raise InputError(f"The dataset has none of the columns {', '.join(self._text)} (it has: {names}).")
         if self._id in table.column_names:
             wanted.append(self._id)
-        rows = table.select(wanted).to_pylist()
-        out: list[dict[str, Any]] = [{"present": [], "absent": [], "error": None} for _ in rows]
-        good: list[tuple[int, str | None, str]] = []
-        for i, row in enumerate(rows):
-            try:
-                good.append((i, *self._document(row)))
-            except InputError as error:
-                out[i]["error"] = str(error)
-
-        def refused(item: tuple[int, str | None, str], error: InputError) -> None:
-            out[item[0]]["error"] = str(error)
-
-        def work(items: Any) -> Any:
-            order: list[int] = []
-
-            def pairs() -> Any:
-                for i, id, text in items:
-                    order.append(i)
-                    yield id, text
-
-            for found in self._batches.run(pairs()):
-                yield order.pop(0), found
-
-        for i, found in past_refusals(work, good, refused):
-            row = table_row(found)
-            out[i].update(present=row["present"], absent=row["absent"])
+        read = [attempt(self._document, row) for row in table.select(wanted).to_pylist()]
+        documents = (answer.unwrap() for answer in read if answer.error is None)
+        answers = self._generator.stream(documents, self._top_k, threads=self._threads)
+        rows = []
+        for unread in read:
+            error, result = unread.error, None
+            if error is None:
+                answer = next(answers)
+                error, result = answer.error, answer.result
+            found = {"present": [], "absent": []} if result is None else table_row(result)
+            rows.append({**found, "error": None if error is None else str(error)})
         types = {**keyphrase_types(), "error": pa.string()}
-        for name in COLUMNS:
-            table = table.append_column(name, pa.array([row[name] for row in out], types[name]))
+        for name in _COLUMNS:
+            table = table.append_column(name, pa.array([row[name] for row in rows], types[name]))
         return table
 
     def _document(self, row: Mapping[str, Any]) -> tuple[str | None, str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from erukg.errors import InputError
+from erukg.errors import ErukgError, InputError
 from erukg.integrations.ray.inputs import InputFile
 from erukg.integrations.ray.partitions import Partition
 from erukg.integrations.ray.storage import Store
@@ -19,17 +19,17 @@ _PLAN = "_erukg/plan"
 _MARKS = "_erukg/done"
 _FORMAT, _VERSION = "erukg-job", 1
 _READERS = 16
-DONE, FAILED, BROKEN = "done", "failed", "broken"
+DONE, FAILED, CRASHED = "done", "failed", "crashed"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a partition.
 
-    status    "done"; "failed": it can be tried again; "broken": the worker could not start, nor would others
+    status    "done"; "failed", for reasons around it, such as a disk; "crashed", perhaps because of a document
     documents how many results it has; `bad` how many documents could not be used
-    problems  place and reason of those (of the first ones, when it travels), or why it failed
-    files     what it wrote, as the task describes it
+    problems  place and reason of those (the first ones, when sent to the driver), or why it was not done
+    files     what it wrote, as the job describes it
     """
 
     number: int
@@ -39,20 +39,23 @@ class Outcome:
     problems: tuple[tuple[str, str], ...] = ()
     files: tuple[dict[str, Any], ...] = ()
 
-    def to_json(self, problems: int | None = None) -> str:
-        return json.dumps({**asdict(self), "problems": self.problems[:problems]})
+    @classmethod
+    def of_error(cls, partition: Partition, status: str, error: Exception) -> Outcome:
+        known = isinstance(error, ErukgError)
+        message = str(error) if known else f"It could not be processed ({type(error).__name__}: {error})."
+        return cls(partition.number, status, problems=((partition.place, message),))
+
+    def shortened(self, problems: int) -> Outcome:
+        return replace(self, problems=self.problems[:problems])
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Outcome:
         data = json.loads(text)
-        return cls(
-            int(data["number"]),
-            str(data["status"]),
-            int(data["documents"]),
-            int(data["bad"]),
-            tuple((str(place), str(message)) for place, message in data["problems"]),
-            tuple(data["files"]),
-        )
+        problems = tuple((place, message) for place, message in data["problems"])
+        return cls(**{**data, "problems": problems, "files": tuple(data["files"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Plan:
             "version": _VERSION,
             "settings": self.settings,
             "files": [asdict(file) for file in self.files],
-            "partitions": [partition.to_dict() for partition in self.partitions],
+            "partitions": [asdict(partition) for partition in self.partitions],
         }
         store.write(_PLAN, json.dumps(data).encode())
 
