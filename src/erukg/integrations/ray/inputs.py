@@ -13,9 +13,7 @@ from erukg.errors import InputError, require
 from erukg.integrations.ray.storage import absolute, is_uri, resolve
 from erukg.io import BadDocument, find_form
 from erukg.io.folders import walk
-from erukg.io.inputs import NOT_THERE
-from erukg.io.parquet import PARQUET
-from erukg.io.streams import COMPRESSED
+from erukg.io.streams import COMPRESSED, sentence
 
 __all__ = ["InputFile", "list_inputs", "open_input", "open_plain"]
 
@@ -59,11 +57,8 @@ def list_inputs(paths: Sequence[str], form: str | None = None) -> list[InputFile
 
 
 def _form(name: str) -> str | None:
-    path = Path(name)
-    if path.suffix.lower() == PARQUET:
-        return "parquet"
-    found = find_form(path)
-    return JSONL if found is not None and found.name == JSONL else None
+    found = find_form(name)
+    return found.name if found is not None and found.name in (JSONL, "parquet") else None
 
 
 def _list_local(given: str, told: str | None) -> Iterator[InputFile | BadDocument]:
@@ -75,7 +70,7 @@ def _list_local(given: str, told: str | None) -> Iterator[InputFile | BadDocumen
                 info = found.stat()
                 yield InputFile(str(found), absolute(str(found)), form, info.st_size, info.st_mtime_ns)
     elif not path.exists():
-        yield BadDocument(given, NOT_THERE)
+        yield BadDocument(given, sentence(FileNotFoundError()))
     elif (form := _form(path.name) or told) is None:
         yield BadDocument(given, f"Its ending is none of {_ENDINGS}, which is what Ray reads.")
     else:
@@ -101,7 +96,7 @@ def _list_uri(given: str, told: str | None) -> Iterator[InputFile | BadDocument]
             if form is not None and not any(part.startswith(".") for part in relative.parts):
                 yield _file(f"{given.rstrip('/')}/{relative}", found, form)
     else:
-        yield BadDocument(given, NOT_THERE)
+        yield BadDocument(given, sentence(FileNotFoundError()))
 
 
 def _files(fs: Any, system: Any, inside: str) -> list[Any]:

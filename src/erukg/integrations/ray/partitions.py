@@ -14,9 +14,9 @@ from erukg.core.expansion import FIELDS
 from erukg.errors import InputError
 from erukg.integrations.ray.inputs import InputFile, open_input, open_plain
 from erukg.io import BadDocument, InputDocument, Limits
-from erukg.io.inputs import sentence
 from erukg.io.jsonl import read_jsonl
 from erukg.io.parquet import check_columns, open_parquet, read_parquet
+from erukg.io.streams import sentence
 
 __all__ = ["Partition", "read_partition", "scan"]
 

@@ -167,7 +167,7 @@ def test_phrase_lists(tmp_path: Path, name: str, data: bytes) -> None:
         ("p.csv", b"id,name\n1,a\n", "column 'phrase'"),
         ("p.jsonl", b'"a"\n{"x": 1}\n', r"p\.jsonl:2"),
         ("p.jsonl", b"{\n", r"p\.jsonl:1: It is not JSON"),
-        ("missing.txt", None, "No such file"),
+        ("missing.txt", None, "no such file"),
     ],
 )
 def test_bad_phrase_lists(tmp_path: Path, name: str, data: bytes | None, said: str) -> None:
