@@ -10,12 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from erukg import KeyphraseGenerator
-from erukg.integrations.ray import keyphrase_job
 from erukg.integrations.ray.keyphrase_job import KeyphraseJob
-from erukg.integrations.ray.tasks import Process
 from erukg.io import InputDocument
 
 #: Ray takes no less.
@@ -80,21 +77,15 @@ def said(result: Any) -> list[str]:
     return [line.removeprefix("erukg: ") for line in result.stderr.splitlines() if line.startswith("erukg: ")]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TroubledJob(KeyphraseJob):
     """Texts can ask for trouble: one that says so ends its worker, another raises what nobody expects."""
 
-    def load(self) -> Process:
-        load = keyphrase_job.load_generator
-
-        def load_troubled(*arguments: Any) -> KeyphraseGenerator:
-            generator = load(*arguments)
-            stream = generator.stream
-            generator.stream = lambda items, *rest, **named: stream(map(_trouble, items), *rest, **named)  # type: ignore[method-assign,assignment]
-            return generator
-
-        with patch.object(keyphrase_job, "load_generator", load_troubled):
-            return KeyphraseJob.load(self)
+    def load_generator(self) -> KeyphraseGenerator:
+        generator = KeyphraseJob.load_generator(self)
+        stream = generator.stream
+        generator.stream = lambda items, *rest, **named: stream(map(_trouble, items), *rest, **named)  # type: ignore[method-assign]
+        return generator
 
 
 def _trouble(document: InputDocument) -> InputDocument:

@@ -26,9 +26,9 @@ from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.errors import InputError
 from erukg.integrations.ray import keyphrases
-from erukg.integrations.ray.cluster import Resources
 from erukg.integrations.ray.driver import run_job
 from erukg.integrations.ray.storage import Store
+from erukg.integrations.ray.tasks import Resources
 from erukg.io import BadDocument, InputDocument, read_documents
 
 Command = Callable[..., Result]
@@ -136,9 +136,9 @@ def test_bad_partitions_are_reported_and_stop_nothing(cluster: Any, tiny_model: 
     ]
     write_rows(folder / "f.jsonl", troubled)
     bad: list[BadDocument] = []
-    task = TroubledJob("extract", str(tiny_model), False)
+    job = TroubledJob(command="extract", model=str(tiny_model), collection=False)
     summary = run_job(
-        task, [str(folder)], Store(str(tmp_path / "out")), Resources(1), partition_documents=300, on_bad=bad.append
+        job, [str(folder)], Store(str(tmp_path / "out")), Resources(1), partition_documents=300, on_bad=bad.append
     )
     reports = {item.place.removeprefix(f"{folder}/"): item.message for item in bad}
     assert (summary.documents, summary.bad, summary.failed) == (20, 5, 1), reports
@@ -166,8 +166,8 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tiny_model: Path, tmp_pat
 
     thread = threading.Thread(target=trouble)
     thread.start()
-    task = TroubledJob("extract", str(tiny_model), False)
-    summary = run_job(task, [str(source)], Store(str(out)), Resources(), partition_documents=20)
+    job = TroubledJob(command="extract", model=str(tiny_model), collection=False)
+    summary = run_job(job, [str(source)], Store(str(out)), Resources(), partition_documents=20)
     thread.join()
     assert (summary.documents, summary.bad, summary.failed) == (240, 0, 0)
     generator = KeyphraseGenerator.from_pretrained(tiny_model, False)
@@ -216,9 +216,9 @@ def test_a_document_that_ends_its_worker_is_found_out(cluster: Any, tiny_model: 
     rows = [{"id": i, "text": "please end the worker" if i == 7 else f"neural network {i}"} for i in range(40)]
     source = write_rows(tmp_path / "a.jsonl", rows)
     bad: list[BadDocument] = []
-    task = TroubledJob("extract", str(tiny_model), False)
+    job = TroubledJob(command="extract", model=str(tiny_model), collection=False)
     store = Store(str(tmp_path / "out"))
-    summary = run_job(task, [str(source)], store, Resources(), partition_documents=20, on_bad=bad.append)
+    summary = run_job(job, [str(source)], store, Resources(), partition_documents=20, on_bad=bad.append)
     assert (summary.documents, summary.bad, summary.failed) == (39, 1, 0)
     assert [item.place for item in bad] == [f"{source}:8"]
     assert "Worker processes ended while working on it, twice" in bad[0].message

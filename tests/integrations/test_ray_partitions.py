@@ -17,8 +17,7 @@ from pyarrow import parquet
 from erukg.collection.records import read_rows
 from erukg.core.results import Keyphrase, Keyphrases, Source
 from erukg.errors import InputError
-from erukg.integrations.ray.inputs import InputFile, list_inputs
-from erukg.integrations.ray.partitions import Partition, read_partition, scan
+from erukg.integrations.ray.partitions import InputFile, Partition, list_inputs, read_partition, scan
 from erukg.integrations.ray.plan import Outcome, Plan, mark_name, read_marks
 from erukg.integrations.ray.sinks import Parquet, keyphrase_schema, table_row
 from erukg.integrations.ray.storage import Store
@@ -128,14 +127,17 @@ def test_which_files_are_read(tmp_path: Path) -> None:
         there = list_inputs([f"{scheme}://{tmp_path}"])
         names = [file.name for file in there if isinstance(file, InputFile)]
         assert names == [f"{scheme}://{tmp_path}/{name}" for name in expected]
-    bad = list_inputs([str(tmp_path / "note.txt"), str(tmp_path / "none.jsonl"), f"file://{tmp_path}/none"])
-    assert [isinstance(item, BadDocument) for item in bad] == [True] * 3
+    bad = list_inputs(
+        [str(tmp_path / "note.txt"), str(tmp_path / "none.jsonl"), f"file://{tmp_path}/none", "nowhere://a"]
+    )
+    assert [isinstance(item, BadDocument) for item in bad] == [True] * 4
+    assert isinstance(bad[3], BadDocument)
+    assert "cannot be reached" in bad[3].message
     (told,) = list_inputs([str(tmp_path / "note.txt")], "jsonl")
     assert isinstance(told, InputFile)
     for paths, form, message in (
         (["-"], None, "not standard input"),
         (["a"], "pdf", "JSON Lines and Parquet, not pdf"),
-        (["nowhere://a"], None, "cannot be reached"),
     ):
         with pytest.raises(InputError, match=message):
             list_inputs(paths, form)

@@ -18,8 +18,8 @@ from erukg.errors import require
 from erukg.io import BadDocument, Limits
 
 if TYPE_CHECKING:
-    from erukg.integrations.ray.cluster import Resources
     from erukg.integrations.ray.driver import Summary
+    from erukg.integrations.ray.tasks import Resources
 
 __all__ = [
     "Cluster",
@@ -92,7 +92,7 @@ class Cluster:
 
     @property
     def pool(self) -> Resources:
-        from erukg.integrations.ray.cluster import Resources
+        from erukg.integrations.ray.tasks import Resources
 
         return Resources(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
 
@@ -128,13 +128,13 @@ def run_on_ray(job: Job, cluster: Cluster) -> None:
         raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
     if job.explain and job.format is Format.parquet:
         raise typer.BadParameter("Explanations are written as json only.", param_hint="--explain")
-    from erukg.integrations.ray.node_cache import on_any_node
     from erukg.integrations.ray.driver import run_job
-    from erukg.integrations.ray.storage import Store
     from erukg.integrations.ray.keyphrase_job import KeyphraseJob
+    from erukg.integrations.ray.node_cache import on_any_node
+    from erukg.integrations.ray.storage import Store
 
     task = KeyphraseJob(
-        job.command,
+        command=job.command,
         model=on_any_node(job.model),
         collection=on_any_node(job.collection) if isinstance(job.collection, str) else job.collection,
         tagger=job.tagger.value,

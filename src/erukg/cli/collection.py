@@ -245,7 +245,13 @@ def _build_on_ray(
     from erukg.integrations.ray.collection_job import CollectionJob, build_collection
     from erukg.integrations.ray.node_cache import on_any_node
 
-    task = CollectionJob(on_any_node(model), cluster.worker_device, cluster.pool.cpus, terms, _limits(max_mb))
+    task = CollectionJob(
+        model=on_any_node(model),
+        device=cluster.worker_device,
+        threads=cluster.pool.cpus,
+        most_terms=terms,
+        limits=_limits(max_mb),
+    )
     with partitions_bar() as (on_bad, on_progress):
         return build_collection(
             out,

@@ -6,64 +6,43 @@ import hashlib
 import json
 import shutil
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from erukg._version import __version__
-from erukg.backends import ModelFolder, find_model, load_encoder
+from erukg.backends import find_model, load_encoder
 from erukg.collection.analyser import ModelAnalyser
-from erukg.collection.arrays import FileEntry
+from erukg.collection.arrays import FileEntry, checksum
 from erukg.collection.assembling import assemble, check_target, write_part
 from erukg.collection.build import Report
 from erukg.collection.encoded import Analyser
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS
 from erukg.errors import CollectionError, ErukgError, InputError
-from erukg.integrations.ray.cluster import Resources
 from erukg.integrations.ray.driver import run_job
 from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition, read_partition
 from erukg.integrations.ray.plan import Plan
-from erukg.integrations.ray.storage import Store, is_uri
-from erukg.integrations.ray.tasks import OnBad, Process
+from erukg.integrations.ray.storage import Store
+from erukg.integrations.ray.tasks import Job, OnBad, Process, Resources
 from erukg.io import BadDocument, InputDocument, Limits
+from erukg.io.places import is_uri
 
 __all__ = ["CollectionJob", "build_collection"]
 
 _CHUNK = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionJob:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionJob(Job):
     """Segments of a collection from the documents of each partition."""
 
-    model: str | None = None
-    device: str | None = None
-    threads: int = 1
     most_terms: int = 128
-    limits: Limits = field(default_factory=Limits)
-
-    @property
-    def expands(self) -> bool:
-        return False
-
-    def folder(self) -> ModelFolder:
-        return ModelFolder.open(find_model(local_copy(self.model)))
 
     def settings(self) -> dict[str, Any]:
-        model = self.folder()
-        return {
-            "command": "collection build",
-            "version": __version__,
-            "model": model.fingerprint,
-            "precision": model.precision,
-            "terms": self.most_terms,
-            "document_bytes": self.limits.document_bytes,
-        }
+        return {"command": "collection build", "terms": self.most_terms, **Job.settings(self)}
 
     def load(self) -> Process:
         encoder = load_encoder(find_model(local_copy(self.model)), self.device)
@@ -110,7 +89,7 @@ def build_collection(
     if is_uri(str(out)):
         raise InputError(f"A collection is made in a local folder, not in {out}; copy it there when it is complete.")
     folder = Path(out)
-    model = job.folder()
+    model = job.model_folder()
     key = hashlib.sha256(json.dumps([job.settings(), list(map(str, sources))]).encode()).hexdigest()
     check_target(folder, model.term_space, model.vocab_size, key, restart)
     store = Store(work or f"{folder}.work")
@@ -148,14 +127,11 @@ def build_collection(
 
 
 def _fetch(store: Store, file: FileEntry, path: Path) -> None:
-    crc = 0
     with store.open(file.name) as source, path.open("xb") as target:
-        while data := source.read(_CHUNK):
-            crc = zlib.crc32(data, crc)
-            target.write(data)
-    if crc != file.crc32:
+        shutil.copyfileobj(source, target, _CHUNK)
+    if checksum(path) != file.crc32:
         raise CollectionError(
-            f"{store.describe(file.name)} is not as its worker wrote it; remove {store.describe('')} and run again."
+            f"{store.root}/{file.name} is not as its worker wrote it; remove {store.root} and run again."
         )
 
 

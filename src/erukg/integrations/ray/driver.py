@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from erukg.errors import InputError
-from erukg.integrations.ray.cluster import Resources, connect
-from erukg.integrations.ray.inputs import InputFile, list_inputs
-from erukg.integrations.ray.partitions import Partition, scan
+from erukg.errors import InputError, require
+from erukg.integrations.ray.partitions import InputFile, Partition, list_inputs, scan
 from erukg.integrations.ray.plan import DONE, Outcome, Plan, read_marks
 from erukg.integrations.ray.storage import Store
-from erukg.integrations.ray.tasks import Job, OnBad, TaskRunner
+from erukg.integrations.ray.tasks import Job, OnBad, Resources, TaskRunner
 from erukg.io import BadDocument
 
 __all__ = ["PARTITION_DOCUMENTS", "Summary", "run_job"]
@@ -43,6 +42,16 @@ class Summary:
         self.documents += outcome.documents
         self.bad += outcome.bad
         self.outcomes[outcome.number] = outcome
+
+
+def connect() -> Any:
+    """The module `ray`, connected to the cluster of RAY_ADDRESS or `ray start`, else to a new one on this machine."""
+    ray = require("ray", "ray", "Working on a cluster")
+    if not ray.is_initialized():
+        # Nobody who runs a command here was asked whether usage may be reported.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        ray.init()
+    return ray
 
 
 def run_job(
@@ -77,7 +86,7 @@ def run_job(
         plan.check(settings, files, store)
     ray = connect()
     if plan is None:
-        plan = Plan(settings, tuple(files), tuple(_scan_all(ray, files, partition_documents, job.expands)))
+        plan = Plan(settings, tuple(files), tuple(_scan_all(ray, files, partition_documents, job.keeps_rows)))
         plan.save(store)
     done = read_marks(store)
     summary = Summary(len(plan.partitions), bad=len(missing), resumed=len(done))

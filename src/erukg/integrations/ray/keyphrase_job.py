@@ -10,104 +10,87 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from erukg._version import __version__
-from erukg.backends import ModelFolder, find_model
 from erukg.core.expansion import check_row, expand_row
 from erukg.core.results import Keyphrases
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer
 from erukg.errors import CollectionError, InputError
 from erukg.generator import KeyphraseGenerator
-from erukg.integrations.ray.inputs import open_input
 from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition
 from erukg.integrations.ray.sinks import JsonLines, Parquet, Sink, expanded_schema, keyphrase_schema, table_row
 from erukg.integrations.ray.storage import Store
-from erukg.integrations.ray.tasks import OnBad, Process
-from erukg.io import BadDocument, InputDocument, Limits
+from erukg.integrations.ray.tasks import Job, OnBad, Process
+from erukg.io import BadDocument, InputDocument
 from erukg.io.parquet import open_parquet
+from erukg.io.streams import open_bytes
 from erukg.taggers import load_tagger
 
 # TEMPORARY until CORE_READY
 if not hasattr(KeyphraseGenerator, "stream"):
+
     def _shim(self, items, top_k=10, settings=None, *, explain=False, threads=None):
         from erukg.core.inputs import as_item
         from erukg.core.streams import attempt
+
         def one(given):
             item = as_item(given)
             return self.generate(item.text, top_k, settings, explain=explain, id=item.id)
+
         from erukg.backends.threads import in_order
+
         return in_order(lambda i: attempt(one, i), items, threads)
+
     KeyphraseGenerator.stream = _shim
 
-__all__ = ["CollectionSource", "KeyphraseJob", "load_generator"]
-
-CollectionSource = str | bool | None
-"""A folder or URI, None for the bundled collection, False for none."""
+__all__ = ["KeyphraseJob"]
 
 
-def load_generator(
-    model: str | None, collection: CollectionSource, tagger: str, device: str | None, settings: Settings
-) -> KeyphraseGenerator:
-    """The generator on this node; folders named by URI are fetched first."""
-    folder = local_copy(collection) if isinstance(collection, str) else collection
-    return KeyphraseGenerator.from_pretrained(
-        local_copy(model), folder, tagger=load_tagger(tagger), settings=settings, device=device
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class KeyphraseJob:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyphraseJob(Job):
     """`generate`, `extract` or `expand`, as the commands of these names; only `expand` keeps the rows.
 
-    `form` is "jsonl" or "parquet"; expanded rows are written in the form they had. `threads` documents are processed at
-    a time; with `device` by a GPU, and `threads` processes beside it.
+    `model` and `collection` are folders or URIs, None for the bundled ones, False for no collection. `form` is "jsonl"
+    or "parquet"; expanded rows are written in the form they had.
     """
 
     command: str
-    model: str | None = None
-    collection: CollectionSource = None
+    collection: str | bool | None = None
     tagger: str = "model"
-    device: str | None = None
-    threads: int = 1
     top_k: int = 10
     explain: bool = False
     append: bool = False
     form: str = "jsonl"
     choices: Settings = field(default_factory=Settings)
-    limits: Limits = field(default_factory=Limits)
 
     @property
-    def expands(self) -> bool:
+    def keeps_rows(self) -> bool:
         return self.command == "expand"
 
     def settings(self) -> dict[str, Any]:
-        model = ModelFolder.open(find_model(local_copy(self.model)))
-        out: dict[str, Any] = {
+        return {
+            **Job.settings(self),
             "command": self.command,
-            "version": __version__,
-            "model": model.fingerprint,
-            "precision": model.precision,
-            "collection": self._collection_key(model.term_space),
+            "collection": self._collection_key(),
             "tagger": self.tagger,
             "top_k": self.top_k,
             "explain": self.explain,
             "append": self.append,
-            "form": "as the input" if self.expands else self.form,
-            "document_bytes": self.limits.document_bytes,
+            "form": "as the input" if self.keeps_rows else self.form,
+            **self._choices().to_dict(),
         }
-        return {**out, **self._choices().to_dict()}
 
     def _choices(self) -> Settings:
         return self.choices.extraction() if self.command == "extract" else self.choices
 
-    def _collection_key(self, term_space: str) -> str | None:
+    def _collection_key(self) -> str | None:
         """A name for the contents of the collection, whatever folder it lies in."""
         from erukg.collection.bundled import bundled_collection
         from erukg.collection.manifest import read_manifest
 
         if self.collection is False:
             return None
+        term_space = self.model_folder().term_space
         folder = local_copy(self.collection) if isinstance(self.collection, str) else bundled_collection(term_space)
         if folder is None:
             return None
@@ -120,9 +103,19 @@ class KeyphraseJob:
         files = "-".join(f"{file.crc32:08x}" for file in manifest.files)
         return f"{manifest.documents} documents, {files}"
 
+    def load_generator(self) -> KeyphraseGenerator:
+        """The generator on this node; folders named by URI are fetched first."""
+        folder = local_copy(self.collection) if isinstance(self.collection, str) else None
+        return KeyphraseGenerator.from_pretrained(
+            local_copy(self.model),
+            False if self.collection is False else folder,
+            tagger=load_tagger(self.tagger),
+            settings=self._choices(),
+            device=self.device,
+        )
+
     def load(self) -> Process:
-        generator = load_generator(self.model, self.collection, self.tagger, self.device, self._choices())
-        return partial(_write_keyphrases, self, generator)
+        return partial(_write_keyphrases, self, self.load_generator())
 
 
 def _write_keyphrases(
@@ -133,12 +126,12 @@ def _write_keyphrases(
     store: Store,
     on_bad: OnBad,
 ) -> tuple[int, tuple[dict[str, Any], ...]]:
-    form = partition.form if job.expands else job.form
+    form = partition.form if job.keeps_rows else job.form
 
     def accepted() -> Iterator[InputDocument]:
         for document in documents:
             try:
-                if job.expands:
+                if job.keeps_rows:
                     check_row(document.fields or {}, as_json=form == "jsonl")
             except InputError as error:
                 on_bad(BadDocument(document.place, str(error)))
@@ -167,7 +160,7 @@ def _write_keyphrases(
 
 def _row(job: KeyphraseJob, form: str, answer: Answer[InputDocument, Keyphrases]) -> dict[str, Any]:
     found = answer.unwrap()
-    if not job.expands:
+    if not job.keeps_rows:
         return found.to_dict() if form == "jsonl" else table_row(found)
     present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
     return expand_row(answer.item.fields or {}, present, absent, append=job.append)
@@ -176,7 +169,7 @@ def _row(job: KeyphraseJob, form: str, answer: Answer[InputDocument, Keyphrases]
 def _sink(job: KeyphraseJob, form: str, partition: Partition, stream: Any) -> Sink:
     if form == "jsonl":
         return JsonLines(stream)
-    if not job.expands:
+    if not job.keeps_rows:
         return Parquet(stream, keyphrase_schema())
-    with open_input(partition.uri) as source, open_parquet(source) as file:
+    with open_bytes(partition.uri) as source, open_parquet(source) as file:
         return Parquet(stream, expanded_schema(file.schema_arrow))

@@ -9,14 +9,14 @@ import tempfile
 from pathlib import Path
 
 from erukg.errors import InputError, require
-from erukg.integrations.ray.storage import absolute, is_uri, resolve
+from erukg.io.places import absolute, is_uri, resolve
 
 __all__ = ["local_copy", "on_any_node"]
 
 
-def on_any_node(path: str | None) -> str | None:
-    """A model or collection as workers can find it: a URI or a bundled name as it is, a folder by its whole path."""
-    return absolute(path) if path is not None and not is_uri(path) and Path(path).is_dir() else path
+def on_any_node(path: str | Path | None) -> str | None:
+    """A model or collection as workers can find it: a folder by its whole path, a URI or a bundled name as it is."""
+    return path if path is None else absolute(str(path)) if Path(path).is_dir() else str(path)
 
 
 def local_copy(path: str | None) -> str | Path | None:

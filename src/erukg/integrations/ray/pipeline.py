@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from erukg.core.settings import Settings
 from erukg.core.streams import attempt
 from erukg.errors import InputError, require
-from erukg.integrations.ray.cluster import Resources, connect
 from erukg.integrations.ray.node_cache import on_any_node
 
 if TYPE_CHECKING:
     from ray.data import Dataset
+
+    from erukg.integrations.ray.keyphrase_job import KeyphraseJob
 
 __all__ = ["KeyphraseColumns", "keyphrases"]
 
@@ -53,21 +54,21 @@ def keyphrases(
     columns = (text,) if isinstance(text, str) else tuple(text)
     if not columns or id in columns:
         raise InputError("The text is one column or more, none of which is the id.")
-    low, high = workers if isinstance(workers, tuple) else (workers, workers)
-    if low is None:
-        low, high = 1, Resources(None, cpus, gpus).capacity(connect())
+    from erukg.integrations.ray.keyphrase_job import KeyphraseJob
+
+    job = KeyphraseJob(
+        command="generate",
+        model=on_any_node(model),
+        collection=collection if isinstance(collection, bool) else on_any_node(collection),
+        device="cuda" if gpus else None,
+        threads=cpus,
+        top_k=top_k,
+        choices=settings or Settings(),
+    )
+    low, high = workers if isinstance(workers, tuple) else (workers or 1, workers)
     return dataset.map_batches(
         KeyphraseColumns,
-        fn_constructor_kwargs={
-            "model": on_any_node(str(model)) if model is not None else None,
-            "collection": on_any_node(str(collection)) if isinstance(collection, str | Path) else collection,
-            "settings": settings or Settings(),
-            "top_k": top_k,
-            "text": columns,
-            "id": id,
-            "threads": cpus,
-            "device": "cuda" if gpus else None,
-        },
+        fn_constructor_args=(job, columns, id),
         batch_format="pyarrow",
         batch_size=batch_size,
         compute=data.ActorPoolStrategy(min_size=low, max_size=high),
@@ -79,22 +80,9 @@ def keyphrases(
 class KeyphraseColumns:
     """What `keyphrases` runs on its workers: a table in, the same with three more columns out."""
 
-    def __init__(
-        self,
-        model: str | None,
-        collection: str | bool | None,
-        settings: Settings,
-        top_k: int,
-        text: Sequence[str],
-        id: str,
-        threads: int,
-        device: str | None,
-    ) -> None:
-        from erukg.integrations.ray.keyphrase_job import load_generator
-
-        self._generator = load_generator(model, collection, "model", device, settings)
-        self._top_k, self._threads = top_k, threads
-        self._text, self._id = tuple(text), id
+    def __init__(self, job: KeyphraseJob, text: Sequence[str], id: str) -> None:
+        self._job, self._text, self._id = job, text, id
+        self._generator = job.load_generator()
 
     def __call__(self, table: Any) -> Any:
         import pyarrow as pa
@@ -111,7 +99,7 @@ class KeyphraseColumns:
             wanted.append(self._id)
         read = [attempt(self._document, row) for row in table.select(wanted).to_pylist()]
         documents = (answer.unwrap() for answer in read if answer.error is None)
-        answers = self._generator.stream(documents, self._top_k, threads=self._threads)
+        answers = self._generator.stream(documents, self._job.top_k, threads=self._job.threads)
         rows = []
         for unread in read:
             error, result = unread.error, None
@@ -126,12 +114,8 @@ class KeyphraseColumns:
         return table
 
     def _document(self, row: Mapping[str, Any]) -> tuple[str | None, str]:
-        parts = []
         for name in self._text:
-            value = row.get(name)
-            if value is not None and not isinstance(value, str):
-                raise InputError(f"Column '{name}' must hold strings, not {type(value).__name__}.")
-            if value:
-                parts.append(value)
+            if not isinstance(row.get(name), str | None):
+                raise InputError(f"Column '{name}' must hold strings, not {type(row[name]).__name__}.")
         id = row.get(self._id)
-        return None if id is None else str(id), "\n".join(parts)
+        return None if id is None else str(id), "\n".join(filter(None, map(row.get, self._text)))

@@ -1,23 +1,22 @@
-"""What a job is: its settings and partitions, kept in the output folder so that the same command goes on with it."""
+"""What a job is: its settings and partitions, kept in the output folder so that the same command can resume it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from erukg.errors import ErukgError, InputError
-from erukg.integrations.ray.inputs import InputFile
-from erukg.integrations.ray.partitions import Partition
+from erukg.integrations.ray.partitions import InputFile, Partition
 from erukg.integrations.ray.storage import Store
 
 __all__ = ["Outcome", "Plan", "mark_name", "read_marks"]
 
 _PLAN = "_erukg/plan"
 _MARKS = "_erukg/done"
-_FORMAT, _VERSION = "erukg-job", 1
+_FORMAT = {"format": "erukg-job", "version": 1}
 _READERS = 16
 DONE, FAILED, CRASHED = "done", "failed", "crashed"
 
@@ -45,9 +44,6 @@ class Outcome:
         message = str(error) if known else f"It could not be processed ({type(error).__name__}: {error})."
         return cls(partition.number, status, problems=((partition.place, message),))
 
-    def shortened(self, problems: int) -> Outcome:
-        return replace(self, problems=self.problems[:problems])
-
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
@@ -60,21 +56,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The settings that decide what comes out, the files that go in, and their partitions."""
+    """The settings that decide the output, the files of the input, and their partitions."""
 
     settings: Mapping[str, Any]
     files: tuple[InputFile, ...]
     partitions: tuple[Partition, ...]
 
     def save(self, store: Store) -> None:
-        data = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "settings": self.settings,
-            "files": [asdict(file) for file in self.files],
-            "partitions": [asdict(partition) for partition in self.partitions],
-        }
-        store.write(_PLAN, json.dumps(data).encode())
+        store.write(_PLAN, json.dumps({**_FORMAT, **asdict(self)}).encode())
 
     @classmethod
     def load(cls, store: Store) -> Plan | None:
@@ -89,35 +78,30 @@ class Plan:
             return None
         try:
             plan = json.loads(data)
-            if (plan["format"], plan["version"]) != (_FORMAT, _VERSION):
+            if not _FORMAT.items() <= plan.items():
                 raise ValueError("it is of another version")
             files = tuple(InputFile(**file) for file in plan["files"])
             return cls(plan["settings"], files, tuple(Partition(**partition) for partition in plan["partitions"]))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"{store.describe(_PLAN)} cannot be understood ({error}); remove the folder, or name another one."
+                f"{store.root}/{_PLAN} cannot be understood ({error}); remove the folder, or name another one."
             ) from error
 
     def check(self, settings: Mapping[str, Any], files: Sequence[InputFile], store: Store) -> None:
-        """Refuse to go on with other settings or other input than the folder's output was made from."""
-        other = "name another output folder, or give what it was begun with"
+        """Refuse to resume with other settings or other input than the folder's output was made from."""
         asked = json.loads(json.dumps(settings))
-        for name in sorted({*self.settings, *asked}):
-            before, now = self.settings.get(name), asked.get(name)
-            if before != now:
-                raise InputError(
-                    f"{store.root} was begun with other settings ({name}: {before!r}, now {now!r}); {other}."
-                )
-        if list(files) == list(self.files):
-            return
-        missing = [file for file in self.files if file not in files]
-        added = [file for file in files if file not in self.files]
-        what = "it comes in another order"
-        if added:
-            what = f"{added[0].name} is new or changed"
-        elif missing:
-            what = f"{missing[0].name} is missing now"
-        raise InputError(f"{store.root} was begun with other input: {what}; {other}.")
+        changes = [
+            f"settings ({name}: {self.settings.get(name)!r}, now {asked.get(name)!r})"
+            for name in sorted({*self.settings, *asked})
+            if self.settings.get(name) != asked.get(name)
+        ]
+        changes += [f"input: {file.name} is new or changed" for file in files if file not in self.files]
+        changes += [f"input: {file.name} is missing now" for file in self.files if file not in files]
+        if not changes and tuple(files) != self.files:
+            changes = ["input: it comes in another order"]
+        if changes:
+            other = "name another output folder, or give what it was begun with"
+            raise InputError(f"{store.root} was begun with other {changes[0]}; {other}.")
 
 
 def mark_name(number: int) -> str:

@@ -9,18 +9,21 @@ from __future__ import annotations
 import tempfile
 from asyncio import CancelledError, Semaphore
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
-from erukg.errors import ErukgError
-from erukg.integrations.ray.cluster import Resources
+from erukg._version import __version__
+from erukg.backends import ModelFolder, find_model
+from erukg.errors import ErukgError, InputError
+from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition, read_partition
 from erukg.integrations.ray.plan import CRASHED, DONE, FAILED, Outcome, mark_name
 from erukg.integrations.ray.storage import Store
 from erukg.io import BadDocument, InputDocument, Limits
 
-__all__ = ["Job", "OnBad", "Process", "TaskRunner"]
+__all__ = ["Job", "OnBad", "Process", "Resources", "TaskRunner"]
 
 OnBad = Callable[[BadDocument], None]
 Process = Callable[[Partition, Iterator[InputDocument], Store, OnBad], tuple[int, tuple[dict[str, Any], ...]]]
@@ -39,22 +42,56 @@ _MOST_ROWS = 1 << 32
 _PROCESS_ENDED = "Worker processes ended while working on it, twice, so it was left out."
 
 
-class Job(Protocol):
-    """What to do with every partition; it travels to the workers."""
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Most workers at a time (None: as many as the cluster has room for), and the cores and GPUs of each."""
+
+    workers: int | None = None
+    cpus: int = 1
+    gpus: float = 0.0
+
+    def check(self, ray: Any) -> None:
+        """Refuse a cluster with no node large enough, unless a number of workers was given: nodes may still join."""
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        if self.workers is None and not any(
+            have.get("CPU", 0) >= self.cpus and have.get("GPU", 0) >= self.gpus for have in nodes
+        ):
+            what = f"{self.cpus} cores" + (f" and {self.gpus:g} GPUs" if self.gpus else "")
+            raise InputError(f"No node of the cluster has the {what} that a worker needs; ask for less, or add nodes.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What to do with every partition, with which model; it travels to the workers.
+
+    `threads` documents are processed at a time; with `device` by a GPU, and `threads` processes beside it.
+    """
+
+    model: str | None = None
+    device: str | None = None
+    threads: int = 1
+    limits: Limits = field(default_factory=Limits)
 
     @property
-    def limits(self) -> Limits: ...
-
-    @property
-    def expands(self) -> bool:
+    def keeps_rows(self) -> bool:
         """Whether the rows themselves are written again, so that all their columns are read."""
-        ...
+        return False
+
+    def model_folder(self) -> ModelFolder:
+        return ModelFolder.open(find_model(local_copy(self.model)))
 
     def settings(self) -> dict[str, Any]:
         """All that decides the output, as plain data."""
-        ...
+        model = self.model_folder()
+        return {
+            "version": __version__,
+            "model": model.fingerprint,
+            "precision": model.precision,
+            "document_bytes": self.limits.document_bytes,
+        }
 
-    def load(self) -> Process: ...
+    def load(self) -> Process:
+        raise NotImplementedError
 
 
 @lru_cache(maxsize=1)
@@ -69,9 +106,6 @@ def run_partition(
 
     Raises when the job cannot be loaded, which no other worker could do either; all else is in the outcome.
     """
-    mark = store.read(mark_name(partition.number))
-    if mark is not None:  # an earlier task came this far, but its answer was lost
-        return Outcome.from_json(mark).shortened(_PROBLEMS_SENT)
     process = _load(job)
     problems: list[tuple[str, str]] = []
 
@@ -79,7 +113,7 @@ def run_partition(
         problems.append((bad.place, bad.message))
 
     def documents() -> Iterator[InputDocument]:
-        items = enumerate(read_partition(partition, job.limits, every_column=job.expands))
+        items = enumerate(read_partition(partition, job.limits, every_column=job.keeps_rows))
         for row, item in islice(items, rows.start, rows.stop):
             if isinstance(item, BadDocument):
                 report(item)
@@ -96,7 +130,7 @@ def run_partition(
         return Outcome.of_error(partition, FAILED, error)
     except Exception as error:
         return Outcome.of_error(partition, CRASHED, error)
-    return outcome.shortened(_PROBLEMS_SENT)
+    return replace(outcome, problems=outcome.problems[:_PROBLEMS_SENT])
 
 
 def probe_rows(job: Job, partition: Partition, rows: range) -> Outcome:
