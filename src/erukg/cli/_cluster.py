@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,25 +11,26 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, printable, say
-from erukg.cli._options import Format, InputForm, TaggerName
+from erukg.cli._options import Format, InputOptions, ModelOptions, OutputOptions, option
 from erukg.core.settings import Settings
 from erukg.errors import require
-from erukg.io import BadDocument, Limits
+from erukg.io import BadDocument
+from erukg.io.progress import progress
 
 if TYPE_CHECKING:
-    from erukg.integrations.ray.driver import Summary
     from erukg.integrations.ray.tasks import Resources
+    from erukg.integrations.ray.driver import Summary
 
 __all__ = [
     "Cluster",
+    "ClusterOptions",
     "Engine",
     "EngineOption",
     "Gpus",
-    "Job",
     "PartitionDocuments",
+    "RayJob",
     "Workers",
     "partitions_bar",
-    "run_on_ray",
 ]
 
 _PANEL = "Cluster"
@@ -43,41 +43,50 @@ class Engine(StrEnum):
 
 EngineOption: TypeAlias = Annotated[
     Engine,
-    typer.Option(
-        "--engine",
-        help="This process, or Ray: on the cluster of RAY_ADDRESS, else on this machine.",
-        rich_help_panel=_PANEL,
-    ),
+    option("--engine", help="This process, or Ray: on the cluster of RAY_ADDRESS, else on this machine.", panel=_PANEL),
 ]
 Workers: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--workers",
         min=1,
         help="Ray: how many workers, each with --threads cores.",
         show_default="all there is room for",
-        rich_help_panel=_PANEL,
+        panel=_PANEL,
     ),
 ]
 Gpus: TypeAlias = Annotated[
-    float,
-    typer.Option("--gpus", min=0, max=1, help="Ray: GPUs of a worker; 0.5 lets two share one.", rich_help_panel=_PANEL),
+    float, option("--gpus", min=0, max=1, help="Ray: GPUs per worker; 0.5 lets two share one.", panel=_PANEL)
 ]
 PartitionDocuments: TypeAlias = Annotated[
     int,
-    typer.Option(
+    option(
         "--partition",
         min=1,
         max=10_000_000,
         help="Ray: documents that are worked on, written and marked as done together.",
-        rich_help_panel=_PANEL,
+        panel=_PANEL,
     ),
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """Where the work is done."""
+
+    engine: EngineOption = Engine.local
+    workers: Workers = None
+    gpus: Gpus = 0.0
+    partition: PartitionDocuments = 10_000
+
+    @property
+    def on_ray(self) -> bool:
+        return self.engine is Engine.ray
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The options of the cluster, as they were given."""
+    """The options of the cluster, checked."""
 
     workers: int | None
     gpus: float
@@ -102,82 +111,71 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class RayJob:
     """What `generate`, `extract` and `expand` want done."""
 
     command: str
-    paths: list[str] | None
-    output: str | None
-    model: str | None
-    collection: str | bool | None
-    tagger: TaggerName
+    documents: InputOptions
+    out: OutputOptions
+    parts: ModelOptions
     top_k: int
     settings: Settings
-    max_mb: float
-    explain: bool = False
+    threads: int | None
     append: bool = False
-    format: Format | None = None
-    input_format: InputForm | None = None
 
+    def run(self, options: ClusterOptions) -> None:
+        """Run the job and leave with the right exit code."""
+        cluster = Cluster(options.workers, options.gpus, options.partition, self.threads, self.parts.device)
+        collection, output = self.parts.chosen_collection, self.out.output
+        if output is None or output == "-":
+            raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
+        if self.out.format not in (None, Format.json, Format.parquet):
+            raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
+        if self.out.explain and self.out.format is Format.parquet:
+            raise typer.BadParameter("Explanations are written as json only.", param_hint="--explain")
+        from erukg.integrations.ray.node_cache import on_any_node
+        from erukg.integrations.ray.driver import run_job
+        from erukg.integrations.ray.storage import Store
+        from erukg.integrations.ray.keyphrase_job import KeyphraseJob
 
-def run_on_ray(job: Job, cluster: Cluster) -> None:
-    """Run the job and leave with the right exit code."""
-    if job.output is None or job.output == "-":
-        raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
-    if job.format not in (None, Format.json, Format.parquet):
-        raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
-    if job.explain and job.format is Format.parquet:
-        raise typer.BadParameter("Explanations are written as json only.", param_hint="--explain")
-    from erukg.integrations.ray.driver import run_job
-    from erukg.integrations.ray.keyphrase_job import KeyphraseJob
-    from erukg.integrations.ray.node_cache import on_any_node
-    from erukg.integrations.ray.storage import Store
-
-    task = KeyphraseJob(
-        command=job.command,
-        model=on_any_node(job.model),
-        collection=on_any_node(job.collection) if isinstance(job.collection, str) else job.collection,
-        tagger=job.tagger.value,
-        device=cluster.worker_device,
-        threads=cluster.pool.cpus,
-        top_k=job.top_k,
-        explain=job.explain,
-        append=job.append,
-        form="parquet" if job.format is Format.parquet else "jsonl",
-        choices=job.settings,
-        limits=Limits(document_bytes=int(job.max_mb * 1e6)),
-    )
-    with partitions_bar() as (on_bad, on_progress):
-        summary = run_job(
-            task,
-            job.paths or [],
-            Store(job.output),
-            cluster.pool,
-            form=job.input_format.value if job.input_format is not None else None,
-            partition_documents=cluster.partition,
-            on_bad=on_bad,
-            on_progress=on_progress,
+        task = KeyphraseJob(
+            command=self.command,
+            model=on_any_node(self.parts.model),
+            collection=on_any_node(collection) if isinstance(collection, str) else collection,
+            tagger=self.parts.tagger.value,
+            device=cluster.worker_device,
+            threads=cluster.pool.cpus,
+            top_k=self.top_k,
+            explain=self.out.explain,
+            append=self.append,
+            form="parquet" if self.out.format is Format.parquet else "jsonl",
+            choices=self.settings,
+            limits=self.documents.limits,
         )
-    _finish(summary, job.output)
+        with partitions_bar() as (on_bad, on_progress):
+            summary = run_job(
+                task,
+                self.documents.paths or [],
+                Store(output),
+                cluster.pool,
+                form=self.documents.input_format,
+                partition_documents=cluster.partition,
+                on_bad=on_bad,
+                on_progress=on_progress,
+            )
+        _finish(summary, output)
 
 
 @contextmanager
-def partitions_bar() -> Iterator[tuple[Callable[[BadDocument], None], Callable[[int, int], None] | None]]:
-    """A way to report bad documents, and on a terminal a bar that counts partitions."""
-    if not sys.stderr.isatty():
-        yield (lambda bad: say(f"{bad.place}: {bad.message}")), None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), "partitions", TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=None)
+def partitions_bar() -> Iterator[tuple[Callable[[BadDocument], None], Callable[[int, int], None]]]:
+    """A way to report bad documents, and one to show how many partitions are done."""
+    with progress("partitions") as bar:
 
         def report(bad: BadDocument) -> None:
-            bar.console.print(printable(f"{bad.place}: {bad.message}"), markup=False, highlight=False)
+            line = f"{bad.place}: {bad.message}"
+            say(line) if bar.console is None else bar.say(printable(line))
 
-        yield report, lambda done, total: bar.update(task, completed=done, total=total)
+        yield report, bar.update
 
 
 def _finish(summary: Summary, output: str) -> None:

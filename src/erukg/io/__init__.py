@@ -6,7 +6,7 @@ a `BadDocument`, which says where and why in one sentence, for every one it cann
 
 from __future__ import annotations
 
-from erukg.io.forms import FORMS, Form, find_form
+from erukg.io.forms import FORMS, Form, find_form, named_form
 from erukg.io.items import BadDocument, InputDocument, Limits
 from erukg.io.phrase_lists import read_phrases
 from erukg.io.sources import count_rows, find_sources, read_documents, source_key
@@ -20,6 +20,7 @@ __all__ = [
     "count_rows",
     "find_form",
     "find_sources",
+    "named_form",
     "read_documents",
     "read_phrases",
     "source_key",
