@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from erukg import KeyphraseGenerator
-from erukg.integrations.ray.keyphrase_job import KeyphraseJob
+from erukg.integrations.ray.keyphrase_job import KeyphraseJob, Stream
 from erukg.io import InputDocument
 
 #: Ray takes no less.
@@ -81,11 +80,9 @@ def said(result: Any) -> list[str]:
 class TroubledJob(KeyphraseJob):
     """Texts can ask for trouble: one that says so ends its worker, another raises what nobody expects."""
 
-    def load_generator(self) -> KeyphraseGenerator:
-        generator = KeyphraseJob.load_generator(self)
-        stream = generator.stream
-        generator.stream = lambda items, *rest, **named: stream(map(_trouble, items), *rest, **named)  # type: ignore[method-assign]
-        return generator
+    def load_stream(self) -> Stream:
+        stream = KeyphraseJob.load_stream(self)
+        return lambda items: stream(map(_trouble, items))
 
 
 def _trouble(document: InputDocument) -> InputDocument:

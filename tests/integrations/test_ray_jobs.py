@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -79,7 +80,7 @@ def test_parquet_in_and_out_by_uri(
     parquet.write_table(pa.Table.from_pylist(rows), folder / "a.parquet", row_group_size=13)
     ray = ("--engine", "ray", "--workers", 1, "--threads", 1, "--partition", 20, "--no-collection")
     out = tmp_path / "out"
-    result = command("generate", f"file://{folder}", *ray, "--format", "parquet", "-o", f"local://{out}")
+    result = command("generate", f"file://{folder}", *ray, "--format", "parquet", "--explain", "-o", f"local://{out}")
     assert result.exit_code == 0, result.output
     assert sorted(path.name for path in out.iterdir()) == ["_erukg", *(f"part-00000{i}.parquet" for i in range(3))]
     found = parquet.read_table(out).to_pylist()
@@ -89,6 +90,8 @@ def test_parquet_in_and_out_by_uri(
         assert [(p["phrase"], p["score"]) for p in row["present"]] == [(k.phrase, k.score) for k in one.present]
         spans = [tuple((s["start"], s["end"]) for s in p["spans"]) for p in row["present"]]
         assert spans == [k.spans for k in one.present]
+        for phrase in row["present"]:
+            assert math.prod(phrase["explanation"]["factors"].values()) == pytest.approx(phrase["score"])
 
 
 def test_expand_keeps_rows_and_their_form(command: Command, tmp_path: Path) -> None:
@@ -289,7 +292,6 @@ def test_wrong_command_lines(command: Command, corpus: Path, tmp_path: Path) -> 
     for arguments, code, message in (
         ((), 2, "writes a folder of files"),
         (("-o", tmp_path / "o", "--format", "csv"), 2, "writes json or parquet"),
-        (("-o", tmp_path / "o", "--format", "parquet", "--explain"), 2, "as json only"),
         (("-o", tmp_path / "o", "--device", "cuda:1"), 2, "Ray chooses the GPU"),
         (("-o", tmp_path / "o", "--gpus", 0.5), 1, "No node of the cluster has the 1 cores and 0.5 GPUs"),
         (("-o", corpus), 1, "holds the input"),
@@ -297,8 +299,6 @@ def test_wrong_command_lines(command: Command, corpus: Path, tmp_path: Path) -> 
         result = command("generate", corpus, *ray, *arguments)
         assert result.exit_code == code, result.output
         assert message in " ".join(result.stderr.split())
-    result = command("generate", corpus, "--no-collection", "--format", "parquet", "-o", tmp_path / "o")
-    assert (result.exit_code, "written by --engine ray" in result.stderr) == (2, True)
     result = command("generate", tmp_path / "none.jsonl", *ray, "-o", tmp_path / "none")
     assert result.exit_code == 1
     assert said(result)[0] == f"{tmp_path / 'none.jsonl'}: There is no such file or folder."

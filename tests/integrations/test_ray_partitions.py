@@ -19,9 +19,10 @@ from erukg.core.results import Keyphrase, Keyphrases, Source
 from erukg.errors import InputError
 from erukg.integrations.ray.partitions import InputFile, Partition, list_inputs, read_partition, scan
 from erukg.integrations.ray.plan import Outcome, Plan, mark_name, read_marks
-from erukg.integrations.ray.sinks import Parquet, keyphrase_schema, table_row
 from erukg.integrations.ray.storage import Store
 from erukg.io import BadDocument, InputDocument, Limits, read_documents
+from erukg.io.columns import result_schema
+from erukg.io.writers import ParquetWriter
 
 PACK = {".jsonl": bytes, ".jsonl.gz": gzip.compress, ".jsonl.xz": lzma.compress}
 LINES = st.sampled_from(
@@ -195,9 +196,9 @@ def test_parquet_takes_what_utf8_cannot_hold(tmp_path: Path) -> None:
         (Keyphrase("a\ud800", 1.0, ((0, 2),)),), (Keyphrase("b", 0.5, sources=(Source("c", 1.0),)),), "i"
     )
     with (tmp_path / "a.parquet").open("wb") as stream:
-        sink = Parquet(stream, keyphrase_schema())
-        sink.write(table_row(found))
-        sink.close()
+        writer = ParquetWriter(stream, result_schema(Keyphrases))
+        writer.write(found)
+        writer.close()
     (row,) = parquet.read_table(tmp_path / "a.parquet").to_pylist()
     assert row["present"] == [{"phrase": "a\\ud800", "score": 1.0, "spans": [{"start": 0, "end": 2}]}]
     assert row["absent"] == [{"phrase": "b", "score": 0.5, "sources": [{"id": "c", "share": 1.0}]}]

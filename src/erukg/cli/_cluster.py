@@ -18,8 +18,8 @@ from erukg.io import BadDocument
 from erukg.io.progress import progress
 
 if TYPE_CHECKING:
-    from erukg.integrations.ray.tasks import Resources
     from erukg.integrations.ray.driver import Summary
+    from erukg.integrations.ray.tasks import Resources
 
 __all__ = [
     "Cluster",
@@ -131,12 +131,10 @@ class RayJob:
             raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
         if self.out.format not in (None, Format.json, Format.parquet):
             raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
-        if self.out.explain and self.out.format is Format.parquet:
-            raise typer.BadParameter("Explanations are written as json only.", param_hint="--explain")
-        from erukg.integrations.ray.node_cache import on_any_node
         from erukg.integrations.ray.driver import run_job
-        from erukg.integrations.ray.storage import Store
         from erukg.integrations.ray.keyphrase_job import KeyphraseJob
+        from erukg.integrations.ray.node_cache import on_any_node
+        from erukg.integrations.ray.storage import Store
 
         task = KeyphraseJob(
             command=self.command,

@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from erukg.backends import find_model, load_encoder
-from erukg.collection.analyser import ModelAnalyser
+from erukg.collection.analyser import ModelAnalyser as _M
 from erukg.collection.arrays import FileEntry, checksum
 from erukg.collection.assembling import assemble, check_target, write_part
 from erukg.collection.build import Report
@@ -21,6 +20,7 @@ from erukg.collection.encoded import Analyser
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS
 from erukg.errors import CollectionError, ErukgError, InputError
+from erukg.generator import load_analyser
 from erukg.integrations.ray.driver import run_job
 from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition, read_partition
@@ -30,6 +30,10 @@ from erukg.integrations.ray.tasks import Job, OnBad, Process, Resources
 from erukg.io import BadDocument, InputDocument, Limits
 from erukg.io.places import is_uri
 
+if "mapper" not in _M.__init__.__kwdefaults__:  # TEMPORARY until collection
+    from erukg.backends import OnnxBackend, find_model
+
+    load_analyser = lambda model, *rest, **named: _M(OnnxBackend.load(find_model(model)))
 __all__ = ["CollectionJob", "build_collection"]
 
 _CHUNK = 1 << 22
@@ -45,8 +49,8 @@ class CollectionJob(Job):
         return {"command": "collection build", "terms": self.most_terms, **Job.settings(self)}
 
     def load(self) -> Process:
-        encoder = load_encoder(find_model(local_copy(self.model)), self.device)
-        return partial(_write_segments, self, ModelAnalyser(encoder, threads=self.threads))
+        analyser = load_analyser(local_copy(self.model), self.device, self.threads, keep_open=True)
+        return partial(_write_segments, self, analyser)
 
 
 def _write_segments(

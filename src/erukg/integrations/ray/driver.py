@@ -39,6 +39,9 @@ class Summary:
     outcomes: dict[int, Outcome] = field(default_factory=dict, repr=False)
 
     def add(self, outcome: Outcome) -> None:
+        if outcome.status != DONE:
+            self.failed += 1
+            return
         self.documents += outcome.documents
         self.bad += outcome.bad
         self.outcomes[outcome.number] = outcome
@@ -97,7 +100,10 @@ def run_job(
         summary.resumed_rows += earlier.documents + earlier.bad
 
     async def process(runner: TaskRunner, partition: Partition) -> None:
-        _take(partition, await runner.process(partition), summary, report)
+        outcome = await runner.process(partition)
+        summary.add(outcome)
+        for place, message in outcome.messages(partition):
+            report(BadDocument(place, message))
         if on_progress is not None:
             on_progress(len(summary.outcomes) + summary.failed, summary.partitions)
 
@@ -121,17 +127,3 @@ def _scan_all(ray: Any, files: Sequence[InputFile], documents: int, expand: bool
         raise InputError(f"A file could not be read to plan the work: {cause}; try again.") from error
     for number, partition in enumerate(partition for found in scanned for partition in found):
         yield replace(partition, number=number)
-
-
-def _take(partition: Partition, outcome: Outcome, summary: Summary, report: OnBad) -> None:
-    """Count and report what came of a partition."""
-    if outcome.status != DONE:
-        summary.failed += 1
-        why = outcome.problems[0][1] if outcome.problems else "Its worker processes ended again and again."
-        report(BadDocument(partition.place, f"{why} The same command tries it again."))
-        return
-    summary.add(outcome)
-    for place, message in outcome.problems:
-        report(BadDocument(place, message))
-    if more := outcome.bad - len(outcome.problems):
-        report(BadDocument(partition.place, f"{more} more documents could not be used."))

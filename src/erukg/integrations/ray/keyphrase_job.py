@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,40 +10,29 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from erukg.collection import bundled_collection
+from erukg.collection.manifest import read_manifest
 from erukg.core.expansion import check_row, expand_row
 from erukg.core.results import Keyphrases
+from erukg.core.runner import Request
 from erukg.core.settings import Settings
-from erukg.core.streams import Answer
-from erukg.errors import CollectionError, InputError
+from erukg.core.streams import Answer, attempt
+from erukg.errors import CollectionError
 from erukg.generator import KeyphraseGenerator
 from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition
-from erukg.integrations.ray.sinks import JsonLines, Parquet, Sink, expanded_schema, keyphrase_schema, table_row
 from erukg.integrations.ray.storage import Store
 from erukg.integrations.ray.tasks import Job, OnBad, Process
 from erukg.io import BadDocument, InputDocument
+from erukg.io.columns import expanded_schema, result_schema
 from erukg.io.parquet import open_parquet
 from erukg.io.streams import open_bytes
+from erukg.io.writers import JsonWriter, ParquetWriter, Row, Writer
 from erukg.taggers import load_tagger
 
-# TEMPORARY until CORE_READY
-if not hasattr(KeyphraseGenerator, "stream"):
-
-    def _shim(self, items, top_k=10, settings=None, *, explain=False, threads=None):
-        from erukg.core.inputs import as_item
-        from erukg.core.streams import attempt
-
-        def one(given):
-            item = as_item(given)
-            return self.generate(item.text, top_k, settings, explain=explain, id=item.id)
-
-        from erukg.backends.threads import in_order
-
-        return in_order(lambda i: attempt(one, i), items, threads)
-
-    KeyphraseGenerator.stream = _shim
-
 __all__ = ["KeyphraseJob"]
+
+Stream = Callable[[Iterable[Any]], Iterator[Answer[Any, Keyphrases]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +74,6 @@ class KeyphraseJob(Job):
 
     def _collection_key(self) -> str | None:
         """A name for the contents of the collection, whatever folder it lies in."""
-        from erukg.collection.bundled import bundled_collection
-        from erukg.collection.manifest import read_manifest
-
         if self.collection is False:
             return None
         term_space = self.model_folder().term_space
@@ -103,73 +89,74 @@ class KeyphraseJob(Job):
         files = "-".join(f"{file.crc32:08x}" for file in manifest.files)
         return f"{manifest.documents} documents, {files}"
 
-    def load_generator(self) -> KeyphraseGenerator:
-        """The generator on this node; folders named by URI are fetched first."""
+    def load_stream(self) -> Stream:
+        """The generator's `stream` on this node; folders named by URI are fetched first."""
         folder = local_copy(self.collection) if isinstance(self.collection, str) else None
-        return KeyphraseGenerator.from_pretrained(
+        generator = KeyphraseGenerator.from_pretrained(
             local_copy(self.model),
             False if self.collection is False else folder,
             tagger=load_tagger(self.tagger),
             settings=self._choices(),
             device=self.device,
         )
+        if self.device is None:
+            return partial(generator.stream, top_k=self.top_k, explain=self.explain, threads=self.threads)
+        from erukg.gpu import DeviceRunner
+
+        # The processes around a GPU stay from one partition to the next.
+        loaded: Any = generator
+        runner = DeviceRunner(loaded.backend, loaded.background)
+        return runner.open(generator, Request(self.top_k, generator.settings, self.explain), self.threads).run
 
     def load(self) -> Process:
-        return partial(_write_keyphrases, self, self.load_generator())
+        return partial(_write_keyphrases, self, self.load_stream())
 
 
 def _write_keyphrases(
     job: KeyphraseJob,
-    generator: KeyphraseGenerator,
+    stream: Stream,
     partition: Partition,
     documents: Iterator[InputDocument],
     store: Store,
     on_bad: OnBad,
 ) -> tuple[int, tuple[dict[str, Any], ...]]:
     form = partition.form if job.keeps_rows else job.form
+    check = partial(check_row, as_json=form == "jsonl")
 
     def accepted() -> Iterator[InputDocument]:
         for document in documents:
-            try:
-                if job.keeps_rows:
-                    check_row(document.fields or {}, as_json=form == "jsonl")
-            except InputError as error:
-                on_bad(BadDocument(document.place, str(error)))
-            else:
+            error = attempt(check, document.fields or {}).error if job.keeps_rows else None
+            if error is None:
                 yield document
-
-    def rows() -> Iterator[dict[str, Any]]:
-        for answer in generator.stream(accepted(), job.top_k, explain=job.explain, threads=job.threads):
-            if answer.error is not None:
-                on_bad(BadDocument(answer.item.place, str(answer.error)))
             else:
-                yield _row(job, form, answer)
+                on_bad(BadDocument(document.place, str(error)))
 
-    results = rows()
-    first = next(results, None)
+    def results() -> Iterator[Row]:
+        for answer in stream(accepted()):
+            document, found = answer.item, answer.result
+            if found is None:
+                on_bad(BadDocument(document.place, str(answer.error)))
+            elif job.keeps_rows:
+                phrases = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
+                yield expand_row(document.fields or {}, *phrases, append=job.append)
+            else:
+                yield found
+
+    rows = results()
+    first = next(rows, None)
     if first is None:  # no file: some readers stumble over empty ones
         return 0, ()
-    name = f"part-{partition.number:06d}.{form}"
-    with store.create(name) as stream, closing(_sink(job, form, partition, stream)) as sink:
-        count = 0
-        for row in chain([first], results):
-            sink.write(row)
-            count += 1
+    name, count = f"part-{partition.number:06d}.{form}", 0
+    with store.create(name) as file, closing(_writer(job, form, partition, file)) as writer:
+        for count, row in enumerate(chain([first], rows), 1):  # noqa: B007 (counted)
+            writer.write(row)
     return count, ({"name": name},)
 
 
-def _row(job: KeyphraseJob, form: str, answer: Answer[InputDocument, Keyphrases]) -> dict[str, Any]:
-    found = answer.unwrap()
-    if not job.keeps_rows:
-        return found.to_dict() if form == "jsonl" else table_row(found)
-    present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
-    return expand_row(answer.item.fields or {}, present, absent, append=job.append)
-
-
-def _sink(job: KeyphraseJob, form: str, partition: Partition, stream: Any) -> Sink:
+def _writer(job: KeyphraseJob, form: str, partition: Partition, file: Any) -> Writer:
     if form == "jsonl":
-        return JsonLines(stream)
+        return JsonWriter(file)
     if not job.keeps_rows:
-        return Parquet(stream, keyphrase_schema())
-    with open_bytes(partition.uri) as source, open_parquet(source) as file:
-        return Parquet(stream, expanded_schema(file.schema_arrow))
+        return ParquetWriter(file, result_schema(Keyphrases, job.explain))
+    with open_bytes(partition.uri) as stream, open_parquet(stream) as source:
+        return ParquetWriter(file, expanded_schema(source.schema_arrow))

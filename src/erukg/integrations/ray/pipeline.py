@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erukg.core.settings import Settings
-from erukg.core.streams import attempt
 from erukg.errors import InputError, require
 from erukg.integrations.ray.node_cache import on_any_node
 
@@ -81,13 +80,14 @@ class KeyphraseColumns:
     """What `keyphrases` runs on its workers: a table in, the same with three more columns out."""
 
     def __init__(self, job: KeyphraseJob, text: Sequence[str], id: str) -> None:
-        self._job, self._text, self._id = job, text, id
-        self._generator = job.load_generator()
+        self._text, self._id = text, id
+        self._stream = job.load_stream()
 
     def __call__(self, table: Any) -> Any:
         import pyarrow as pa
 
-        from erukg.integrations.ray.sinks import keyphrase_types, table_row
+        from erukg.core.results import Keyphrases
+        from erukg.io.columns import arrow_row, result_schema
 
         if there := [name for name in _COLUMNS if name in table.column_names]:
             raise InputError(f"The dataset has a column '{there[0]}' already; drop or rename it first.")
@@ -97,25 +97,17 @@ class KeyphraseColumns:
             raise InputError(f"The dataset has none of the columns {', '.join(self._text)} (it has: {names}).")
         if self._id in table.column_names:
             wanted.append(self._id)
-        read = [attempt(self._document, row) for row in table.select(wanted).to_pylist()]
-        documents = (answer.unwrap() for answer in read if answer.error is None)
-        answers = self._generator.stream(documents, self._job.top_k, threads=self._job.threads)
         rows = []
-        for unread in read:
-            error, result = unread.error, None
-            if error is None:
-                answer = next(answers)
-                error, result = answer.error, answer.result
-            found = {"present": [], "absent": []} if result is None else table_row(result)
-            rows.append({**found, "error": None if error is None else str(error)})
-        types = {**keyphrase_types(), "error": pa.string()}
+        for answer in self._stream(map(self._item, table.select(wanted).to_pylist())):
+            found = {"present": [], "absent": []} if answer.result is None else arrow_row(answer.result)
+            rows.append({**found, "error": None if answer.error is None else str(answer.error)})
+        schema = result_schema(Keyphrases).append(pa.field("error", pa.string()))
         for name in _COLUMNS:
-            table = table.append_column(name, pa.array([row[name] for row in rows], types[name]))
+            table = table.append_column(name, pa.array([row[name] for row in rows], schema.field(name).type))
         return table
 
-    def _document(self, row: Mapping[str, Any]) -> tuple[str | None, str]:
-        for name in self._text:
-            if not isinstance(row.get(name), str | None):
-                raise InputError(f"Column '{name}' must hold strings, not {type(row[name]).__name__}.")
-        id = row.get(self._id)
-        return None if id is None else str(id), "\n".join(filter(None, map(row.get, self._text)))
+    def _item(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """An item of the stream, which refuses a text that is no string."""
+        id, values = row.get(self._id), [row[name] for name in self._text if row.get(name) is not None]
+        wrong = [value for value in values if not isinstance(value, str)]
+        return {"id": None if id is None else str(id), "text": wrong[0] if wrong else "\n".join(filter(None, values))}

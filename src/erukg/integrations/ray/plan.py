@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -43,6 +43,16 @@ class Outcome:
         known = isinstance(error, ErukgError)
         message = str(error) if known else f"It could not be processed ({type(error).__name__}: {error})."
         return cls(partition.number, status, problems=((partition.place, message),))
+
+    def messages(self, partition: Partition) -> Iterator[tuple[str, str]]:
+        """What the user is told, and of which place."""
+        if self.status != DONE:
+            why = self.problems[0][1] if self.problems else "Its worker processes ended again and again."
+            yield partition.place, f"{why} The same command tries it again."
+            return
+        yield from self.problems
+        if more := self.bad - len(self.problems):
+            yield partition.place, f"{more} more documents could not be used."
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
