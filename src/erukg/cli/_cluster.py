@@ -18,8 +18,8 @@ from erukg.io import BadDocument
 from erukg.io.progress import progress
 
 if TYPE_CHECKING:
-    from erukg.integrations.ray.crew import Pool
-    from erukg.integrations.ray.running import Summary
+    from erukg.integrations.ray.driver import Summary
+    from erukg.integrations.ray.tasks import Resources
 
 __all__ = [
     "Cluster",
@@ -100,10 +100,10 @@ class Cluster:
             raise typer.BadParameter("Ray chooses the GPU; say cuda, or --gpus.", param_hint="--device")
 
     @property
-    def pool(self) -> Pool:
-        from erukg.integrations.ray.crew import Pool
+    def pool(self) -> Resources:
+        from erukg.integrations.ray.tasks import Resources
 
-        return Pool(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
+        return Resources(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
 
     @property
     def worker_device(self) -> str | None:
@@ -131,15 +131,13 @@ class RayJob:
             raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
         if self.out.format not in (None, Format.json, Format.parquet):
             raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
-        if self.out.explain and self.out.format is Format.parquet:
-            raise typer.BadParameter("Explanations are written as json only.", param_hint="--explain")
-        from erukg.integrations.ray.localising import on_any_node
-        from erukg.integrations.ray.running import run_job
+        from erukg.integrations.ray.driver import run_job
+        from erukg.integrations.ray.keyphrase_job import KeyphraseJob
+        from erukg.integrations.ray.node_cache import on_any_node
         from erukg.integrations.ray.storage import Store
-        from erukg.integrations.ray.tasks import KeyphraseTask
 
-        task = KeyphraseTask(
-            self.command,
+        task = KeyphraseJob(
+            command=self.command,
             model=on_any_node(self.parts.model),
             collection=on_any_node(collection) if isinstance(collection, str) else collection,
             tagger=self.parts.tagger.value,
