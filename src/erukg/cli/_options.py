@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
@@ -177,60 +177,58 @@ def options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
     """Give a command the options of every dataclass among its parameters; it is called with the dataclasses.
 
     Each field is one: as its annotation says, or from its metadata, as in the groups here, in `Settings` and in limits.
-    Fields named in `without` are no options and keep their defaults.
+    A field that is a dataclass stands for the options of that. Fields named in `without` keep their defaults.
     """
 
     def decorate(command: Command) -> Command:
-        parameters: list[inspect.Parameter] = []
-        groups: dict[str, tuple[Any, list[str]]] = {}
-        for own in inspect.signature(command, eval_str=True).parameters.values():
-            if dataclasses.is_dataclass(own.annotation):
-                made = [p for p in _parameters(own.annotation) if p.name not in without]
-                groups[own.name] = (own.annotation, [p.name for p in made])
-                parameters.extend(made)
-            else:
-                parameters.append(own.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        own = inspect.signature(command, eval_str=True).parameters
+        made = [p for parameter in own.values() for p in _parameters(parameter) if p.name not in without]
 
         def run(**values: Any) -> None:
-            for name, (group, names) in groups.items():
-                values[name] = _make(group, {each: values.pop(each) for each in names})
-            command(**values)
+            command(**{name: _value(name, parameter.annotation, values) for name, parameter in own.items()})
 
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        run.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in made}
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         return run
 
     return decorate
 
 
-def _make(group: Any, values: dict[str, Any]) -> object:
-    if group is not Settings:
-        return group(**values)
-    base = Settings.paper() if values.pop("paper") else Settings()
-    return base.replace(**{name: value for name, value in values.items() if value is not None})
+def _value(name: str, hint: Any, values: dict[str, Any]) -> Any:
+    """The value of a parameter, or the dataclass for it, from the values of all options."""
+    if not dataclasses.is_dataclass(hint):
+        return values[name]
+    hints = get_type_hints(hint)
+    names = [name for name in hints if name in values or dataclasses.is_dataclass(hints[name])]
+    fields = {name: _value(name, hints[name], values) for name in names}
+    if hint is not Settings:
+        return hint(**fields)  # type: ignore[operator]
+    base = Settings.paper() if values["paper"] else Settings()
+    return base.replace(**{name: value for name, value in fields.items() if value is not None})
 
 
-def _parameters(group: Any) -> list[inspect.Parameter]:
-    made: dict[str, tuple[Any, object]] = {}
+def _parameters(own: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """The options that a parameter stands for: itself, or all those of the dataclass that it is."""
+    own, group = own.replace(kind=inspect.Parameter.KEYWORD_ONLY), own.annotation
+    if not dataclasses.is_dataclass(group):
+        yield own
+        return
     if group is Settings:
         paper = option("--paper", help="Start from the paper's values instead.", panel="Settings")
-        made["paper"] = (Annotated[bool, paper], False)
+        yield own.replace(name="paper", annotation=Annotated[bool, paper], default=False)
     hints = get_type_hints(group, include_extras=True)
     for f in dataclasses.fields(group):
-        hint, flag = hints[f.name], "--" + f.name.replace("_", "-")
+        hint, default, flag = hints[f.name], f.default, "--" + f.name.replace("_", "-")
         if group is Settings:  # what is not given is as in the base, so the default is only shown
-            made[f.name] = (Annotated[hint | None, _setting(f, flag, hint is bool)], None)
+            hint, default = Annotated[hint | None, _setting(f, flag, hint is bool)], None
         elif "settings" in f.metadata:
-            made_option = option(flag, *f.metadata["short"], help=f.metadata["help"], **f.metadata["settings"])
-            made[f.name] = (Annotated[hint, made_option], f.default)
+            hint = Annotated[
+                hint, option(flag, *f.metadata["short"], help=f.metadata["help"], **f.metadata["settings"])
+            ]
         elif f.metadata:
-            limit = option(f"--max-{flag[2:]}", help=f.metadata["help"], panel="Limits")
-            made[f.name] = (Annotated[hint, limit], f.default)
-        else:
-            made[f.name] = (hint, f.default)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return [inspect.Parameter(name, kind, default=default, annotation=hint) for name, (hint, default) in made.items()]
+            hint = Annotated[hint, option(f"--max-{flag[2:]}", help=f.metadata["help"], panel="Limits")]
+        yield from _parameters(own.replace(name=f.name, annotation=hint, default=default))
 
 
 def _setting(f: dataclasses.Field[Any], flag: str, switch: bool) -> Any:
