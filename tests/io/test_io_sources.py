@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +16,7 @@ import pytest
 
 from erukg.errors import InputError
 from erukg.io import BadDocument, InputDocument, Limits, count_rows, find_sources, read_documents, source_key
+from erukg.io.forms import FORMS, SUFFIXES, Form
 from erukg.io.objects import numbered_lines, read_objects
 
 ROWS = [{"id": "a", "title": "Sea ice", "text": "radar"}, {"id": "b", "title": None, "text": "graphs"}]
@@ -96,6 +99,28 @@ def test_parquet_without_text(tmp_path: Path) -> None:
     (item,) = read_documents([tmp_path / "a.parquet"])
     assert isinstance(item, BadDocument)
     assert "its columns: 'name'" in item.message
+
+
+def test_parquet_has_the_limits_of_the_other_forms(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(parquet([{"text": "x" * 60}, {"text": "short"}]))
+    long, short = read_documents([tmp_path / "a.parquet"], limits=Limits(document_bytes=50))
+    assert long == BadDocument(f"{tmp_path}/a.parquet:1", "The row is longer than 5e-05 MB; --max-mb raises the limit.")
+    assert isinstance(short, InputDocument)
+
+
+def test_a_new_form_is_a_reader_and_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_shout(stream: IO[bytes], name: str, limits: Limits) -> Iterator[InputDocument | BadDocument]:
+        yield InputDocument(name, stream.read(limits.document_bytes).decode().upper(), name)
+
+    shout = Form("shout", (".shout",), read_shout, single=True)
+    monkeypatch.setitem(FORMS, "shout", shout)
+    monkeypatch.setitem(SUFFIXES, ".shout", shout)
+    (tmp_path / "a.shout.gz").write_bytes(gzip.compress(b"sea ice"))
+    (found,) = read_documents([tmp_path])
+    assert isinstance(found, InputDocument)
+    assert found.text == "SEA ICE"
+    assert list(read_documents(["-"], form="shout", stdin=BytesIO(b"a"))) == [InputDocument("stdin", "A", "stdin")]
+    assert count_rows([tmp_path]) == 1
 
 
 def test_rows_are_counted(folder: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from erukg.cli._common import choose_device, say
 from erukg.core.settings import Settings
 from erukg.errors import did_you_mean
 from erukg.io import FORMS, Limits
+from erukg.io.forms import SUFFIXES
 
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
@@ -66,8 +67,7 @@ Paths: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="PATHS",
-        help="Files (.txt .md .jsonl .csv .tsv .pdf .parquet, also .gz and .xz), folders, URIs, or - for standard "
-        "input.",
+        help=f"Files ({' '.join(SUFFIXES)}, also .gz and .xz), folders, URIs, or - for standard input.",
         show_default=False,
     ),
 ]
