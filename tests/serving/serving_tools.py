@@ -19,6 +19,7 @@ import httpx
 from erukg import KeyphraseGenerator
 from erukg.backends import Encoder
 from erukg.generator import Reading
+from erukg.research.baselines.comparisons import comparisons
 from erukg.serving.app import create_app
 from erukg.serving.logs import Log
 from erukg.serving.service import Service
@@ -38,12 +39,13 @@ def inside(
 
     async def run() -> T:
         options.setdefault("threads", 1)
+        options.setdefault("comparisons", comparisons(generator))
         options.setdefault("log", Log(requests=False))
         service = Service(generator, **options)
         app = create_app(service, cors=cors)
         transport = httpx.ASGITransport(app)
         async with service.running(), httpx.AsyncClient(transport=transport, base_url=BASE) as client:
-            while not service.jobs.ready:
+            while not service.queue.ready:
                 await asyncio.sleep(0.005)
             return await scenario(client, service)
 

@@ -87,7 +87,7 @@ def test_a_full_queue_answers_429_at_once_and_takes_up_again(gated: GatedGenerat
         while not gated.begun:
             await asyncio.sleep(0.005)
         accepted += [asyncio.create_task(ask("wait, graph data")) for _ in range(3)]
-        while service.jobs.waiting < 3:
+        while service.queue.waiting < 3:
             await asyncio.sleep(0.005)
         for body in ({"text": "one more"}, {"documents": [{"text": "a"}] * 3}, {"text": "x" * 100_000}):
             begin = time.perf_counter()
@@ -101,7 +101,7 @@ def test_a_full_queue_answers_429_at_once_and_takes_up_again(gated: GatedGenerat
         gated.gate.set()
         assert [r.status_code for r in await asyncio.gather(*accepted)] == [200] * 4
         assert (await ask("one more")).status_code == 200
-        assert service.jobs.waiting == service.jobs.running == 0
+        assert service.queue.waiting == service.queue.running == 0
 
     inside(gated, scenario, limits=ServiceLimits(queue=3, documents=3))
 
@@ -111,10 +111,10 @@ def test_a_request_takes_all_its_places_in_the_queue_or_none(gated: GatedGenerat
         first = asyncio.create_task(client.post("/v1/keyphrases", json={"documents": [{"text": "wait"}] * 3}))
         while not gated.begun:
             await asyncio.sleep(0.005)
-        assert service.jobs.waiting == 2
+        assert service.queue.waiting == 2
         two = await client.post("/v1/keyphrases", json={"documents": [{"text": "a"}] * 2})
         assert two.status_code == 429
-        assert service.jobs.waiting == 2
+        assert service.queue.waiting == 2
         gated.gate.set()
         assert (await first).status_code == 200
 
@@ -127,7 +127,7 @@ def test_small_requests_are_not_kept_waiting_by_a_large_one(gated: GatedGenerato
         while not gated.begun:
             await asyncio.sleep(0.005)
         small = asyncio.create_task(client.post("/v1/keyphrases", json={"text": "graph data"}))
-        while service.jobs.waiting < 50:
+        while service.queue.waiting < 50:
             await asyncio.sleep(0.005)
         gated.gate.set()
         assert (await small).status_code == 200
@@ -142,7 +142,7 @@ def test_what_takes_too_long_ends_in_504_and_leaves_the_queue(gated: GatedGenera
         response = await client.post("/v1/keyphrases", json={"documents": [{"text": "wait"}] * 5})
         assert response.status_code == 504
         assert "longer than 0.2 s" in response.json()["error"]
-        assert service.jobs.waiting == 0
+        assert service.queue.waiting == 0
         gated.gate.set()
         assert (await client.post("/v1/keyphrases", json={"text": "graph data"})).status_code == 200
         assert gated.begun == 1
@@ -167,7 +167,7 @@ def test_documents_of_a_client_that_left_leave_the_queue(gated: GatedGenerator) 
             sent.append(message)
 
         await create_app(service)({**scope, "headers": headers}, receive, send)
-        assert service.jobs.waiting == 0
+        assert service.queue.waiting == 0
         assert 'erukg_requests_total{path="/v1/keyphrases",status="499"} 1' in service.metrics.text()
         gated.gate.set()
 
@@ -181,13 +181,13 @@ def test_bytes_held_by_all_requests_have_a_limit(gated: GatedGenerator) -> None:
         first = asyncio.create_task(client.post("/v1/keyphrases", json={"text": "wait" + "x" * 3000}))
         while not gated.begun:
             await asyncio.sleep(0.005)
-        assert service.held.bytes > 3000
+        assert service.budget.used > 3000
         refused = await client.post("/v1/keyphrases", json={"text": "x" * 3000})
         assert refused.status_code == 429
         assert refused.headers["retry-after"] == "1"
         gated.gate.set()
         assert (await first).status_code == 200
-        assert service.held.bytes == 0
+        assert service.budget.used == 0
 
     inside(gated, scenario, limits=ServiceLimits(held_bytes=5000))
 

@@ -34,8 +34,7 @@ from erukg.cli._work import Source, process
 from erukg.cli.generate import load_generator
 from erukg.core.settings import Settings
 from erukg.io import InputDocument, Limits
-from erukg.serving.report import Report, report_row
-from erukg.serving.report.parts import escaped
+from erukg.serving.report import Report, escaped, report_row
 
 __all__ = ["app"]
 

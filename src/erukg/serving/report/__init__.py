@@ -1,10 +1,9 @@
 """A report: the service's page and the keyphrases of some documents in one HTML file that needs no service.
 
-`Report` gives the file's beginning, the piece for each document and its end, so that it is written in a stream.
+`Report` gives the beginning and the end of the file, `report_row` the data of each document between them, so that it
+can be written as a stream.
 """
 
-from __future__ import annotations
+from erukg.serving.report.document import Report, escaped, report_row
 
-from erukg.serving.report.parts import Report, report_row
-
-__all__ = ["Report", "report_row"]
+__all__ = ["Report", "escaped", "report_row"]

@@ -1,4 +1,4 @@
-"""The memory of texts read last: the generator's own results, without a second pass of the model."""
+"""The cache of encodings: the generator's own results, without a second pass of the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from erukg import Collection, KeyphraseGenerator, Settings
 from erukg.backends import Encoder, Encoding, Pieces
-from erukg.serving.readings import RecentReadings
+from erukg.serving.encoding_cache import EncodingCache
 
 TEXTS = [f"Sparse retrieval of keyphrases in network {i}. Deep graph models support search engines." for i in range(5)]
 
@@ -29,7 +29,7 @@ def generator(tiny_model: Path, tiny_collection: Path) -> KeyphraseGenerator:
 
 
 def test_other_settings_rank_again_without_the_model(generator: KeyphraseGenerator) -> None:
-    recent = RecentReadings(generator)
+    cache = EncodingCache(generator)
     encoder = generator.encoder
     assert isinstance(encoder, Counted)
     for settings in (
@@ -39,26 +39,26 @@ def test_other_settings_rank_again_without_the_model(generator: KeyphraseGenerat
         Settings(diversity=1),
     ):
         settings = settings.replace(neighbour_candidates=50)
-        found = recent.generate(TEXTS[0], 5, settings, explain=True)
+        found = cache.generate(TEXTS[0], 5, settings, explain=True)
         before = encoder.passes
         assert found == generator.generate(TEXTS[0], 5, settings, explain=True)
         encoder.passes = before
     assert encoder.passes == 1
-    alone = recent.generate(TEXTS[0], 5, Settings().extraction())
+    alone = cache.generate(TEXTS[0], 5, Settings().extraction())
     assert encoder.passes == 2
     assert alone.absent == ()
-    recent.generate(TEXTS[0], 5, Settings(neighbour_candidates=50), id="someone")
+    cache.generate(TEXTS[0], 5, Settings(neighbour_candidates=50), id="someone")
     assert encoder.passes == 3
 
 
 def test_only_the_last_few_are_kept(generator: KeyphraseGenerator) -> None:
     encoder = generator.encoder
     assert isinstance(encoder, Counted)
-    recent = RecentReadings(generator, most=2)
+    cache = EncodingCache(generator, entries=2)
     for text, passes in ((TEXTS[0], 1), (TEXTS[1], 2), (TEXTS[0], 2), (TEXTS[2], 3), (TEXTS[0], 3), (TEXTS[1], 4)):
-        recent.generate(text, 3, Settings())
+        cache.generate(text, 3, Settings())
         assert encoder.passes == passes
-    small = RecentReadings(generator, characters=len(TEXTS[0]) - 1)
+    small = EncodingCache(generator, characters=len(TEXTS[0]) - 1)
     small.generate(TEXTS[0], 3, Settings())
     small.generate(TEXTS[0], 3, Settings())
     assert encoder.passes == 6
