@@ -19,7 +19,8 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from erukg.errors import InputError, SettingsError
-from erukg.serving.openapi import describe
+from erukg.serving import openapi
+from erukg.serving.openapi import Operation
 from erukg.serving.page import Page
 from erukg.serving.problems import Problem, json_response
 from erukg.serving.service import PATHS, Service
@@ -34,31 +35,27 @@ _CLIENT_CLOSED = 499
 
 def create_app(service: Service, *, cors: Sequence[str] = ()) -> ASGIApp:
     """The application; `cors` are the origins whose pages may use it, none by default."""
-    page = Page()
-    description = dump(describe(service.models, list(service.comparisons), keys=bool(service.keys)))
+    page, models = Page(), service.models
+    operations = [
+        Operation("POST", "/v1/keyphrases", service.keyphrases, openapi.KeyphraseResults, models.keyphrases),
+        Operation("POST", "/v1/rank", service.rank, openapi.RankResults, models.rank),
+        Operation("POST", "/v1/expand", service.expand, openapi.ExpandResults, models.expand),
+        Operation("POST", "/v1/read", service.read, openapi.FileText),
+        Operation("POST", "/v1/baseline", service.baseline, openapi.RankResults, models.baseline, statuses=(401, 404)),
+        Operation("GET", "/v1/baselines", service.baseline_list, openapi.BaselineList),
+        Operation("GET", "/v1/info", service.info, openapi.Info),
+        Operation("GET", "/healthz", service.healthz, openapi.Status, statuses=()),
+        Operation("GET", "/readyz", service.readyz, openapi.Status, statuses=(503,)),
+        Operation("GET", "/metrics", service.show_metrics, None),
+    ]
+    description = dump(openapi.describe(operations, keys=bool(service.keys)))
 
-    async def openapi(request: Request) -> Response:
+    async def description_json(request: Request) -> Response:
         return json_response(description)
 
-    posts: dict[str, Any] = {
-        "/v1/keyphrases": service.keyphrases,
-        "/v1/rank": service.rank,
-        "/v1/expand": service.expand,
-        "/v1/read": service.read,
-        "/v1/baseline": service.baseline,
-    }
-    gets: dict[str, Any] = {
-        "/v1/baselines": service.baseline_list,
-        "/v1/info": service.info,
-        "/healthz": service.healthz,
-        "/readyz": service.readyz,
-        "/metrics": service.show_metrics,
-        "/openapi.json": openapi,
-        "/": page.index,
-        "/assets/{name}": page.asset,
-    }
-    routes = [Route(path, handler, methods=["POST"]) for path, handler in posts.items()]
-    routes += [Route(path, handler, methods=["GET"]) for path, handler in gets.items()]
+    routes = [Route(o.path, o.handler, methods=[o.method]) for o in operations]
+    pages = {"/openapi.json": description_json, "/": page.index, "/assets/{name}": page.asset}
+    routes += [Route(path, handler, methods=["GET"]) for path, handler in pages.items()]
     inner: ASGIApp = ExceptionMiddleware(_GuardedRouter(routes, service), _error_handlers(service))
     if cors:
         inner = CORSMiddleware(

@@ -1,23 +1,90 @@
-"""The OpenAPI document, made from the models that requests are checked with and answers consist of."""
+"""The OpenAPI document, made from the models that requests are checked with and the classes that answers are made of.
+
+Results are the dataclasses of `erukg.core.results`; nothing of them is repeated here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
+from starlette.requests import Request
+from starlette.responses import Response
 
 from erukg._version import __version__
-from erukg.serving import response_models as answers
-from erukg.serving.request_models import RequestModels
+from erukg.core.results import Keyphrase, Keyphrases
+from erukg.serving.request_models import EXAMPLE_TEXT
 
-__all__ = ["describe"]
+__all__ = ["BaselineList", "ExpandResults", "FileText", "Info", "KeyphraseResults", "Operation", "RankResults"]
+__all__ += ["Status", "describe"]
 
-_TEXT = (
-    "Sea ice thickness from passive microwave radiometry\nWe estimate the thickness of thin sea ice from brightness "
-    "temperatures measured by satellites."
-)
+
+class Error(BaseModel):
+    error: str = Field(description="One sentence: what was wrong and what to do.")
+
+
+class Status(BaseModel):
+    status: str
+
+
+class CollectionInfo(BaseModel):
+    documents: int
+
+
+class _Results(BaseModel):
+    model: str
+    collection: CollectionInfo | None
+    took_ms: float
+
+
+class KeyphraseResults(_Results):
+    results: list[Keyphrases] = Field(description="One per document, in order; one that failed has only id and error.")
+
+
+class ExpandResults(_Results):
+    results: list[dict[str, Any]] = Field(description="The documents with 'present' and 'absent' added, or an 'error'.")
+
+
+class RankResults(BaseModel):
+    results: list[Keyphrase]
+    took_ms: float
+
+
+class BaselineList(BaseModel):
+    results: list[dict[str, str]] = Field(description="The name of each, and a label for people.")
+
+
+class FileText(BaseModel):
+    text: str
+    pages: int | None = None
+
+
+class Info(BaseModel):
+    version: str
+    model: str
+    collection: CollectionInfo | None
+    settings: dict[str, dict[str, Any]] = Field(description="The value, range and help of each setting.")
+    limits: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A method on a path: its handler, whose docstring describes it, and the models of its body and its answer.
+
+    The body of a POST without a model is a file; an answer without one is plain text.
+    """
+
+    method: str
+    path: str
+    handler: Callable[[Request], Awaitable[Response]]
+    answer: type[BaseModel] | None
+    body: type[BaseModel] | None = None
+    statuses: tuple[int, ...] = (401,)
+
+
 _ABOUT = (
     'Keyphrases, present in a text and absent from it. Errors are always {"error": sentence}. Spans count Unicode code '
     "points of the text as it was sent (JavaScript counts UTF-16 units: a character outside the Basic Multilingual "
@@ -35,105 +102,51 @@ _STATUSES = {
     503: "The service is warming up or stopping.",
     504: "The answer took too long.",
 }
-_POST_STATUSES = (400, 401, 408, 413, 415, 422, 429, 504)
+_POST_STATUSES = (400, 408, 413, 415, 422, 429, 504)
+_FILE = {"type": "string", "format": "binary"}
+_FILE_BODY = {
+    "application/pdf": {"schema": _FILE},
+    "text/plain": {"schema": {"type": "string", "minLength": 1, "examples": [EXAMPLE_TEXT]}},
+    "multipart/form-data": {"schema": {"type": "object", "properties": {"file": _FILE}, "required": ["file"]}},
+}
+_KEYS: dict[str, Any] = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+}
 
 
-def describe(models: RequestModels, baselines: Sequence[str], *, keys: bool) -> dict[str, Any]:
-    """The OpenAPI 3.1 document of a service with these request models and baselines, guarded by API `keys` or not."""
-    classes: list[tuple[Any, Any]] = [(model, "validation") for model in vars(models).values()]
-    classes += [(model, "serialization") for model in vars(answers).values() if _is_answer(model)]
+def describe(operations: Sequence[Operation], *, keys: bool) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of these operations, guarded by API `keys` or not."""
+    classes: list[tuple[Any, Any]] = [(Error, "serialization")]
+    classes += [(o.answer, "serialization") for o in operations if o.answer]
+    classes += [(o.body, "validation") for o in operations if o.body]
     _, schemas = models_json_schema(classes, ref_template="#/components/schemas/{model}")
-    components: dict[str, Any] = {"schemas": schemas["$defs"]}
-    out: dict[str, Any] = {
+    return {
         "openapi": "3.1.0",
         "info": {"title": "erukg", "version": __version__, "description": _ABOUT},
-        "paths": _posts(models, baselines) | _gets(),
-        "components": components,
-    }
-    if keys:
-        components["securitySchemes"] = {
-            "bearer": {"type": "http", "scheme": "bearer"},
-            "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
-        }
-        out["security"] = [{name: []} for name in components["securitySchemes"]]
-    return out
-
-
-def _is_answer(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseModel) and value.__module__ == answers.__name__
-
-
-def _posts(models: RequestModels, baselines: Sequence[str]) -> dict[str, Any]:
-    many = {"documents": [{"id": "a", "text": _TEXT}, {"text": "Another one."}], "mode": "extract"}
-    changed = {"text": _TEXT, "settings": {"alpha": 0.6, "diversity": 0.3}, "explain": True}
-    rows = [{"_id": "1", "title": "Sea ice", "text": _TEXT}]
-    return {
-        "/v1/keyphrases": _post(
-            "Keyphrases of one or many documents: those present in the text, and those absent from it.",
-            _json(models.keyphrases, one={"text": _TEXT, "top_k": 5}, many=many, settings=changed),
-            answers.KeyphraseResults,
-        ),
-        "/v1/rank": _post(
-            "Your own phrases, ranked by how well they describe a text.",
-            _json(models.rank, three={"text": _TEXT, "phrases": ["sea ice", "remote sensing", "databases"]}),
-            answers.RankResults,
-        ),
-        "/v1/expand": _post(
-            "Documents with their keyphrases added in separate fields, for a search engine.",
-            _json(models.expand, rows={"documents": rows, "append": True}),
-            answers.ExpandResults,
-        ),
-        "/v1/read": _post("The text of a PDF or text file.", _file(), answers.FileText),
-        "/v1/baseline": _post(
-            "The keyphrases that another extractor finds in a text.",
-            _json(models.baseline, **{name: {"text": _TEXT, "system": name, "top_k": 5} for name in baselines[:1]}),
-            answers.BaselineResults,
-            404,
-        ),
+        "paths": {o.path: {o.method.lower(): _operation(o)} for o in operations},
+        "components": {"schemas": schemas["$defs"], "securitySchemes": _KEYS if keys else {}},
+        "security": [{name: []} for name in _KEYS] if keys else [],
     }
 
 
-def _gets() -> dict[str, Any]:
-    return {
-        "/v1/baselines": _get("The other extractors available.", answers.BaselineList, 401),
-        "/v1/info": _get("Version, model, collection, settings and their ranges, factors, limits.", answers.Info, 401),
-        "/healthz": _get("Whether the process is alive.", answers.Status, public=True),
-        "/readyz": _get("Whether it is loaded, warm and not stopping.", answers.Status, 503, public=True),
-        "/metrics": _get("Metrics for Prometheus.", None, 401),
-    }
-
-
-def _post(summary: str, content: dict[str, Any], answer: type[BaseModel], *statuses: int) -> dict[str, Any]:
-    body = {"required": True, "content": content}
-    responses = _responses(answer, *_POST_STATUSES, *statuses)
-    return {"post": {"summary": summary, "requestBody": body, "responses": responses}}
-
-
-def _get(summary: str, answer: type[BaseModel] | None, *statuses: int, public: bool = False) -> dict[str, Any]:
-    operation = {"summary": summary, "responses": _responses(answer, *statuses)}
-    return {"get": {**operation, "security": []} if public else operation}
-
-
-def _responses(answer: type[BaseModel] | None, *statuses: int) -> dict[str, Any]:
-    content = _json(answer) if answer else {"text/plain": {"schema": {"type": "string"}}}
-    out: dict[str, Any] = {"200": {"description": "The answer.", "content": content}}
+def _operation(operation: Operation) -> dict[str, Any]:
+    out: dict[str, Any] = {"summary": operation.handler.__doc__}
+    statuses = operation.statuses
+    if operation.method == "POST":
+        out["requestBody"] = {"required": True, "content": _json(operation.body) if operation.body else _FILE_BODY}
+        statuses += _POST_STATUSES
+    if 401 not in statuses:
+        out["security"] = []
+    content = _json(operation.answer) if operation.answer else {"text/plain": {"schema": {"type": "string"}}}
+    out["responses"] = {"200": {"description": "The answer.", "content": content}}
     for status in sorted(statuses):
-        out[str(status)] = {"description": _STATUSES[status], "content": _json(answers.Error)}
-        if status == 429:
-            seconds = {"schema": {"type": "integer"}, "description": "Seconds to wait."}
-            out[str(status)]["headers"] = {"Retry-After": seconds}
+        out["responses"][str(status)] = {"description": _STATUSES[status], "content": _json(Error)}
+    if 429 in statuses:
+        seconds = {"schema": {"type": "integer"}, "description": "Seconds to wait."}
+        out["responses"]["429"]["headers"] = {"Retry-After": seconds}
     return out
 
 
-def _json(model: type[BaseModel], **examples: Any) -> dict[str, Any]:
-    content: dict[str, Any] = {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
-    if examples:
-        content["examples"] = {name: {"value": value} for name, value in examples.items()}
-    return {"application/json": content}
-
-
-def _file() -> dict[str, Any]:
-    binary = {"type": "string", "format": "binary"}
-    form = {"type": "object", "properties": {"file": binary}, "required": ["file"]}
-    text = {"schema": {"type": "string", "minLength": 1}, "examples": {"text": {"value": _TEXT}}}
-    return {"application/pdf": {"schema": binary}, "text/plain": text, "multipart/form-data": {"schema": form}}
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}

@@ -16,6 +16,7 @@ from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
 
 __all__ = [
+    "EXAMPLE_TEXT",
     "BaselineRequest",
     "DocumentBody",
     "DocumentsRequest",
@@ -27,6 +28,16 @@ __all__ = [
     "check",
     "shown",
 ]
+
+
+EXAMPLE_TEXT = (
+    "Sea ice thickness from passive microwave radiometry\nWe estimate the thickness of thin sea ice from brightness "
+    "temperatures measured by satellites."
+)
+
+
+def _config(*examples: dict[str, Any], **schema: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": list(examples), **schema})
 
 
 class _Body(BaseModel):
@@ -59,8 +70,6 @@ class DocumentBody(_Body):
 class DocumentsRequest(_Body):
     """One `text` or many `documents`."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["text"]}, {"required": ["documents"]}]})
-
     text: str
     documents: list[Any]
     top_k: int
@@ -77,7 +86,17 @@ class DocumentsRequest(_Body):
         return "documents" in self.model_fields_set
 
 
+_EITHER = [{"required": ["text"]}, {"required": ["documents"]}]
+
+
 class KeyphrasesRequest(DocumentsRequest):
+    model_config = _config(
+        {"text": EXAMPLE_TEXT, "top_k": 5},
+        {"documents": [{"id": "a", "text": EXAMPLE_TEXT}, {"text": "Another one."}], "mode": "extract"},
+        {"text": EXAMPLE_TEXT, "settings": {"alpha": 0.6, "diversity": 0.3}, "explain": True},
+        oneOf=_EITHER,
+    )
+
     mode: Literal["generate", "extract"] = Field(
         "generate", description="extract: only phrases of the text itself, without the collection."
     )
@@ -85,6 +104,10 @@ class KeyphrasesRequest(DocumentsRequest):
 
 
 class ExpandRequest(DocumentsRequest):
+    model_config = _config(
+        {"documents": [{"_id": "1", "title": "Sea ice", "text": EXAMPLE_TEXT}], "append": True}, oneOf=_EITHER
+    )
+
     append: bool = Field(False, description="Also append the phrases to the text.")
     fields: list[Literal["present", "absent"]] = Field(
         ["present", "absent"], min_length=1, max_length=2, description="Which phrases to add."
@@ -92,6 +115,8 @@ class ExpandRequest(DocumentsRequest):
 
 
 class RankRequest(_Body):
+    model_config = _config({"text": EXAMPLE_TEXT, "phrases": ["sea ice", "remote sensing", "databases"]})
+
     text: str
     phrases: list[str]
     top_k: int
@@ -100,6 +125,8 @@ class RankRequest(_Body):
 
 
 class BaselineRequest(_Body):
+    model_config = _config({"text": EXAMPLE_TEXT, "system": "textrank", "top_k": 5})
+
     text: str
     system: str = Field(max_length=100, description="A name listed by /v1/baselines.")
     top_k: int

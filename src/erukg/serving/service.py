@@ -108,9 +108,10 @@ class Service:
         self.metrics.set("memory", resident_bytes())
         self.metrics.set("ready", self.queue.ready and not self.draining)
 
-    # The API.
+    # The API; the docstrings are its OpenAPI summaries.
 
     async def keyphrases(self, request: Request) -> Response:
+        """Keyphrases of one or many documents: those present in the text, and those absent from it."""
         models = self.models
         return await self._documents(
             request,
@@ -119,6 +120,7 @@ class Service:
         )
 
     async def expand(self, request: Request) -> Response:
+        """Documents with their keyphrases added in separate fields, for a search engine."""
         return await self._documents(
             request,
             self.models.expand,
@@ -126,9 +128,12 @@ class Service:
         )
 
     async def rank(self, request: Request) -> Response:
+        """Your own phrases, ranked by how well they describe a text."""
         return await self._single(request, self.models.rank, lambda body: tasks.rank_task(body, self.generator))
 
     async def baseline(self, request: Request) -> Response:
+        """The keyphrases that another extractor finds in a text."""
+
         def task(body: Any) -> Task:
             if body.system not in self.comparisons:
                 hint = did_you_mean(body.system, self.comparisons, "GET /v1/baselines lists those available.")
@@ -139,6 +144,7 @@ class Service:
         return await self._single(request, self.models.baseline, task)
 
     async def read(self, request: Request) -> Response:
+        """The text of a PDF or text file."""
         with self.budget.reserve() as take:
             body = await read_body(request, self.limits.file_bytes, self.limits.body_seconds, take)
             if not body:
@@ -151,10 +157,12 @@ class Service:
                 raise self._timeout() from None
 
     async def baseline_list(self, request: Request) -> Response:
+        """The other extractors available."""
         names = [{"name": name, "label": label} for name, (label, _) in self.comparisons.items()]
         return json_response(tasks.dump({"results": names}))
 
     async def info(self, request: Request) -> Response:
+        """Version, model, collection, settings and their ranges, factors of a score, limits."""
         defaults = self.generator.settings
         settings = {
             f.name: {
@@ -176,9 +184,11 @@ class Service:
         return json_response(tasks.dump(about))
 
     async def healthz(self, request: Request) -> Response:
+        """Whether the process is alive."""
         return json_response(b'{"status":"alive"}')
 
     async def readyz(self, request: Request) -> Response:
+        """Whether it is loaded, warm and not stopping."""
         if self.draining:
             raise Problem(503, "The service is stopping; ask another one.")
         self._measure()
@@ -188,6 +198,7 @@ class Service:
         return json_response(b'{"status":"ready"}')
 
     async def show_metrics(self, request: Request) -> Response:
+        """Metrics for Prometheus."""
         self._measure()
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
