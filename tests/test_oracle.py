@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import oracle
 from erukg import KeyphraseGenerator, Settings
-from erukg.backends import Encoding, Pieces
+from erukg.core.backend import Encoding, Pieces
 from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER
 from erukg.core.folding import hash_phrases
 from erukg.core.neighbours import Neighbourhood, Source, Terms

@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 import httpx
 
 from erukg import KeyphraseGenerator
-from erukg.backends import Encoder
-from erukg.generator import Reading
+from erukg.backends import OnnxBackend
+from erukg.core.generator import Prepared
+from erukg.core.inputs import as_item
 from erukg.research.baselines.comparisons import comparisons
 from erukg.serving.app import create_app
 from erukg.serving.logs import Log
@@ -55,16 +56,16 @@ def inside(
 class GatedGenerator(KeyphraseGenerator):
     """The real one, except that texts beginning with "wait" wait for `gate`: a stand-in for heavy load only."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: OnnxBackend) -> None:
         super().__init__(encoder)
         self.gate = threading.Event()
         self.begun = 0
 
-    def read(self, text: str, *args: Any, **options: Any) -> Reading:
-        if text.startswith("wait"):
+    def prepare(self, item: object, *args: Any, **options: Any) -> Prepared:
+        if as_item(item).text.startswith("wait"):
             self.begun += 1
             self.gate.wait(20)
-        return super().read(text, *args, **options)
+        return super().prepare(item, *args, **options)
 
 
 class Process:

@@ -9,13 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from erukg import Collection, KeyphraseGenerator, Settings
-from erukg.backends import Encoder, Encoding, Pieces
+from erukg.backends import OnnxBackend
+from erukg.core.backend import Encoding, Pieces
 from erukg.serving.encoding_cache import EncodingCache
 
 TEXTS = [f"Sparse retrieval of keyphrases in network {i}. Deep graph models support search engines." for i in range(5)]
 
 
-class Counted(Encoder):
+class Counted(OnnxBackend):
     passes = 0
 
     def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
@@ -30,7 +31,7 @@ def generator(tiny_model: Path, tiny_collection: Path) -> KeyphraseGenerator:
 
 def test_other_settings_rank_again_without_the_model(generator: KeyphraseGenerator) -> None:
     cache = EncodingCache(generator)
-    encoder = generator.encoder
+    encoder = generator.backend
     assert isinstance(encoder, Counted)
     for settings in (
         Settings(),
@@ -52,7 +53,7 @@ def test_other_settings_rank_again_without_the_model(generator: KeyphraseGenerat
 
 
 def test_only_the_last_few_are_kept(generator: KeyphraseGenerator) -> None:
-    encoder = generator.encoder
+    encoder = generator.backend
     assert isinstance(encoder, Counted)
     cache = EncodingCache(generator, entries=2)
     for text, passes in ((TEXTS[0], 1), (TEXTS[1], 2), (TEXTS[0], 2), (TEXTS[2], 3), (TEXTS[0], 3), (TEXTS[1], 4)):

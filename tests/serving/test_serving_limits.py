@@ -13,6 +13,7 @@ import pytest
 from serving_tools import GatedGenerator, inside
 
 from erukg import KeyphraseGenerator
+from erukg.core.inputs import as_item
 from erukg.errors import SettingsError
 from erukg.serving.app import create_app
 from erukg.serving.limits import ServiceLimits
@@ -195,14 +196,15 @@ def test_bytes_held_by_all_requests_have_a_limit(gated: GatedGenerator) -> None:
 def test_one_failing_document_is_reported_without_its_text(
     generator: KeyphraseGenerator, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    real = KeyphraseGenerator.read
+    real = KeyphraseGenerator.prepare
 
-    def fail(self: KeyphraseGenerator, text: str, *args: Any, **options: Any) -> Any:
+    def fail(self: KeyphraseGenerator, item: object, *args: Any, **options: Any) -> Any:
+        text = as_item(item).text
         if text.startswith("secret"):
             raise ArithmeticError(f"cannot cope with {text}")
-        return real(self, text, *args, **options)
+        return real(self, item, *args, **options)
 
-    monkeypatch.setattr(KeyphraseGenerator, "read", fail)
+    monkeypatch.setattr(KeyphraseGenerator, "prepare", fail)
 
     async def scenario(client: httpx.AsyncClient, service: Service) -> list[httpx.Response]:
         documents = [{"text": "graph data"}, {"id": "s", "text": "secret plans"}]

@@ -57,19 +57,19 @@ def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
 @_limit_options
 @settings_options()
 def serve(
-    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 means all.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0 picks a free one.")] = 8000,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 is all of them.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0 takes any free one.")] = 8000,
     workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Worker processes.")] = 1,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="Documents at a time per worker.", show_default="one per core in all"),
+        typer.Option("--threads", min=1, help="Documents at a time, a worker.", show_default="one a core in all"),
     ] = None,
     api_key_file: Annotated[
         Path | None,
         typer.Option(
             "--api-key-file",
-            help=f"File with one API key per line; the variable {VARIABLE} holds one more.",
-            show_default="none: no key is needed",
+            help=f"File of API keys, one a line; the variable {VARIABLE} holds one more.",
+            show_default="none: everybody may ask",
         ),
     ] = None,
     cors: Annotated[
@@ -78,14 +78,14 @@ def serve(
     ] = None,
     drain_seconds: Annotated[
         float,
-        typer.Option("--drain-seconds", min=0, max=3_600, help="On SIGTERM, seconds to keep accepting connections."),
+        typer.Option("--drain-seconds", min=0, max=3_600, help="On SIGTERM, time to go on taking connections."),
     ] = 0.5,
     grace_seconds: Annotated[
         float,
-        typer.Option("--grace-seconds", min=1, max=3_600, help="Then, seconds to finish accepted requests."),
+        typer.Option("--grace-seconds", min=1, max=3_600, help="Then, time to finish what was accepted."),
     ] = 60.0,
     request_log: Annotated[
-        bool, typer.Option("--request-log/--no-request-log", help="Log one line of JSON per request on standard error.")
+        bool, typer.Option("--request-log/--no-request-log", help="A line of JSON a request on standard error.")
     ] = True,
     model: Model = None,
     collection: CollectionFolder = None,
@@ -95,9 +95,9 @@ def serve(
     settings: Settings,
     limits: ServiceLimits,
 ) -> None:
-    """Serve keyphrases over HTTP, with a page to explore them, by default at http://127.0.0.1:8000.
+    """An HTTP service with a page to look at keyphrases, at http://127.0.0.1:8000 unless told otherwise.
 
-    SIGTERM stops it once all accepted requests are answered. For example: erukg serve --port 8080 --workers 2
+    SIGTERM stops it when everything accepted is answered. For example: erukg serve --port 8080 --workers 2
     """
     require_service()
     from erukg.research.baselines.comparisons import comparisons

@@ -7,10 +7,11 @@ import threading
 from collections import OrderedDict
 from typing import TypeAlias
 
-from erukg.backends import Encoding
+from erukg.core.backend import Encoding
+from erukg.core.generator import Prepared
 from erukg.core.results import Keyphrases
 from erukg.core.settings import Settings
-from erukg.generator import KeyphraseGenerator, Reading
+from erukg.generator import KeyphraseGenerator
 
 __all__ = ["EncodingCache"]
 
@@ -27,7 +28,7 @@ class EncodingCache:
         self._generator = generator
         self._most = entries
         self._characters = characters
-        self._entries: OrderedDict[_Key, tuple[int, Reading, Encoding]] = OrderedDict()
+        self._entries: OrderedDict[_Key, tuple[int, Prepared, Encoding]] = OrderedDict()
         self._lock = threading.Lock()
 
     def generate(
@@ -40,13 +41,13 @@ class EncodingCache:
             if entry is not None:
                 self._entries.move_to_end(key)
         if entry is None:
-            reading = self._generator.read(text, top_k, settings, id=id)
-            entry = (len(text), reading, self._generator.encoder.encode(reading.pieces, reading.terms))
+            prepared = self._generator.prepare((id, text), settings)
+            entry = (len(text), prepared, self._generator.backend.encode(prepared.pieces, prepared.terms))
             self._add(key, entry)
-        _, reading, encoding = entry
-        return self._generator.finish(reading, encoding, top_k, settings, explain=explain, id=id)
+        _, prepared, encoding = entry
+        return self._generator.complete(prepared, encoding, top_k, settings, explain=explain)
 
-    def _add(self, key: _Key, entry: tuple[int, Reading, Encoding]) -> None:
+    def _add(self, key: _Key, entry: tuple[int, Prepared, Encoding]) -> None:
         with self._lock:
             self._entries[key] = entry
             while self._entries and (

@@ -77,7 +77,7 @@ class Service:
             threads or cores(), self.limits.queue, self._warm_up, on_ready, on_failure or self.log.failure
         )
         background = generator.background
-        self.model = str(getattr(getattr(generator.encoder, "folder", None), "name", "unnamed"))
+        self.model = generator.backend.name
         self.collection = {"documents": len(background)} if background is not None else None
         self._about = b',"model":%s,"collection":%s' % (tasks.dump(self.model), tasks.dump(self.collection))
 

@@ -85,7 +85,7 @@ def rank_task(request: RankRequest, generator: KeyphraseGenerator) -> Task:
 
     def work() -> bytes:
         ranked = generator.rank(request.text, request.phrases, settings, top_k=request.top_k, explain=request.explain)
-        return dump([{**k.to_dict(), "spans": [list(span) for span in k.spans]} for k in ranked])
+        return dump([keyphrase.to_dict("spans") for keyphrase in ranked])
 
     return work
 

@@ -32,8 +32,8 @@ class _GeneratorReader(Reader):
         document = Document.parse(text)
         if self.generator.tagger is not None:
             return TaggedText(document, tag_classes(self.generator.tagger, document))
-        encoder = self.generator.encoder
-        encoding = encoder.encode(encoder.pieces(document.words), np.zeros(0, np.int32))
+        backend = self.generator.backend
+        encoding = backend.encode(backend.pieces(document.words), np.zeros(0, np.int32))
         return TaggedText(document, encoding.tags)
 
 
