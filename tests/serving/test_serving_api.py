@@ -10,6 +10,7 @@ import pytest
 from serving_tools import inside
 
 from erukg import KeyphraseGenerator, Settings
+from erukg.core.factors import FACTORS
 from erukg.serving.keys import Keys
 from erukg.serving.service import Service
 
@@ -128,6 +129,8 @@ def test_info_describes_settings_and_limits(generator: KeyphraseGenerator) -> No
     assert info["settings"]["frequency"]["kind"] == "switch"
     assert info["settings"]["neighbours"]["kind"] == "whole"
     assert info["limits"]["documents"] == 100
+    assert list(info["factors"]) == [factor.name for factor in FACTORS]
+    assert info["factors"]["position"]["label"] == FACTORS[0].label
     assert info["collection"] == {"documents": 120}
 
 

@@ -67,6 +67,7 @@ class Info(BaseModel):
     model: str
     collection: CollectionInfo | None
     settings: dict[str, dict[str, Any]] = Field(description="The value, range and help of each setting.")
+    factors: dict[str, dict[str, str]] = Field(description="The label and help of each factor of a score.")
     limits: dict[str, float]
 
 

@@ -28,6 +28,7 @@ from erukg.serving.limits import ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics, resident_bytes
 from erukg.serving.problems import Problem, json_response
+from erukg.serving.report import factor_info
 from erukg.serving.request_models import DocumentsRequest, RequestModels, check
 
 __all__ = ["PATHS", "Comparisons", "Service"]
@@ -179,6 +180,7 @@ class Service:
             "model": self.model,
             "collection": self.collection,
             "settings": settings,
+            "factors": factor_info(),
             "limits": dataclasses.asdict(self.limits),
         }
         return json_response(tasks.dump(about))
