@@ -18,8 +18,7 @@ from erukg._version import __version__
 from erukg.core.results import Keyphrase, Keyphrases
 from erukg.serving.request_models import EXAMPLE_TEXT
 
-__all__ = ["BaselineList", "ExpandResults", "FileText", "Info", "KeyphraseResults", "Operation", "RankResults"]
-__all__ += ["Status", "describe"]
+__all__ = ["Operation", "describe"]
 
 
 class Error(BaseModel):

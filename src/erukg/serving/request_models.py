@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic_core import ErrorDetails
@@ -42,6 +42,7 @@ def _config(*examples: dict[str, Any], **schema: Any) -> ConfigDict:
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+    place: ClassVar[str] = "The body"
 
     @model_validator(mode="before")
     @classmethod
@@ -49,12 +50,14 @@ class _Body(BaseModel):
         # pydantic would collect an error for every unknown name, and a body has room for a million of them.
         for name in given if isinstance(given, dict) else ():
             if name not in cls.model_fields:
-                raise Problem(422, f"There is no field {shown(name)} here; {did_you_mean(name, cls.model_fields)}")
+                raise Problem(422, f"{cls.place} has no field {shown(name)}; {did_you_mean(name, cls.model_fields)}")
         return given
 
 
 class SettingsBody(_Body):
     """Settings that differ from the service's own; its fields are those of `Settings`."""
+
+    place = "'settings'"
 
     def apply(self, base: Settings) -> Settings:
         return base.replace(**self.model_dump(exclude_unset=True)) if self.model_fields_set else base
@@ -62,6 +65,8 @@ class SettingsBody(_Body):
 
 class DocumentBody(_Body):
     """One of many documents."""
+
+    place = "The document"
 
     id: str | None = Field(None, max_length=1000, description="Your name for the document; it is returned.")
     text: str
