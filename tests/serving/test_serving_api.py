@@ -288,7 +288,12 @@ def test_a_comparison_of_keys_looks_at_every_key_in_full(monkeypatch: pytest.Mon
 
     compared: list[tuple[bytes, bytes]] = []
     real = hmac.compare_digest
-    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or real(a, b))
+
+    def compare(a: bytes, b: bytes) -> bool:
+        compared.append((a, b))
+        return real(a, b)
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
     keys = Keys(["first-secret-key", "second-secret-key"])
     for given in ("first-secret-key", "wrong", ""):
         compared.clear()

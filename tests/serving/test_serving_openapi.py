@@ -87,7 +87,7 @@ def fuzz(server: Process, described: dict[str, Any], examples: int) -> int:
         one()
 
     for result in schema.get_all_operations():
-        operation = result.ok()
+        operation: Any = result.ok()  # type: ignore[union-attr]
         # Whether bytes are a PDF is more than a schema can say.
         checks = [check for check in CHECKS if operation.path != "/v1/read" or check is not positive_data_acceptance]
         for mode in GenerationMode if operation.method == "post" else (GenerationMode.POSITIVE,):
