@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -56,7 +54,8 @@ def create_app(service: Service, *, cors: Sequence[str] = ()) -> ASGIApp:
     routes = [Route(o.path, o.handler, methods=[o.method]) for o in operations]
     pages = {"/openapi.json": description_json, "/": page.index, "/assets/{name}": page.asset}
     routes += [Route(path, handler, methods=["GET"]) for path, handler in pages.items()]
-    inner: ASGIApp = ExceptionMiddleware(_GuardedRouter(routes, service), _error_handlers(service))
+    handle = _error_handler(service)
+    inner: ASGIApp = ExceptionMiddleware(_GuardedRouter(routes, service), {Exception: handle, HTTPException: handle})
     if cors:
         inner = CORSMiddleware(
             inner,
@@ -72,12 +71,7 @@ class _GuardedRouter(Router):
     """Routes requests that have a valid API key, where keys are needed."""
 
     def __init__(self, routes: Sequence[Route], service: Service) -> None:
-        @asynccontextmanager
-        async def lifespan(app: object) -> AsyncIterator[None]:
-            async with service.running():
-                yield
-
-        super().__init__(routes, redirect_slashes=False, lifespan=lifespan)
+        super().__init__(routes, redirect_slashes=False, lifespan=lambda app: service.running())
         self._keys = service.keys
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,39 +84,29 @@ class _GuardedRouter(Router):
         await super().app(scope, receive, send)
 
 
-def _error_handlers(service: Service) -> dict[type[Exception], Any]:
-    """How everything that is raised for a request becomes its answer."""
+def _error_handler(service: Service) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Turns everything that is raised for a request into its answer."""
 
-    async def problem(request: Request, error: Problem) -> Response:
-        request.scope["erukg.reason"] = error.reason
-        return error.response()
+    async def handle(request: Request, error: Exception) -> Response:
+        match error:
+            case ClientDisconnect():
+                raise error
+            case Problem():
+                problem = error
+            case InputError() | SettingsError():
+                problem = Problem(422, str(error))
+            case HTTPException(status_code=404):
+                problem = Problem(404, "There is nothing at this path; GET /openapi.json lists all paths.")
+            case HTTPException(status_code=405):
+                sentence = f"This path does not accept {request.method}; GET /openapi.json says what it accepts."
+                problem = Problem(405, sentence, error.headers)
+            case _:
+                service.log.failure(error, request.scope["erukg.id"])
+                problem = Problem(500, "The service failed on this request; its log says more under the request's id.")
+        request.scope["erukg.reason"] = problem.reason
+        return problem.response()
 
-    async def unusable(request: Request, error: Exception) -> Response:
-        return Problem(422, str(error)).response()
-
-    async def http(request: Request, error: HTTPException) -> Response:
-        sentences = {
-            404: "There is nothing at this path; GET /openapi.json lists all paths.",
-            405: f"This path does not accept {request.method}; GET /openapi.json says what it accepts.",
-        }
-        sentence = sentences.get(error.status_code, f"{error.detail}.")
-        return Problem(error.status_code, sentence, error.headers).response()
-
-    async def failure(request: Request, error: Exception) -> Response:
-        service.log.failure(error, request.scope["erukg.id"])
-        return Problem(500, "The service failed on this request; its log says more under the request's id.").response()
-
-    async def disconnect(request: Request, error: ClientDisconnect) -> Response:
-        raise error
-
-    return {
-        Problem: problem,
-        InputError: unusable,
-        SettingsError: unusable,
-        HTTPException: http,
-        ClientDisconnect: disconnect,
-        Exception: failure,
-    }
+    return handle
 
 
 class _RequestLogging:

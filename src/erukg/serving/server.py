@@ -55,11 +55,7 @@ def bind(host: str, port: int) -> socket.socket:
     """A listening socket; raises InputError when the address cannot be had."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, proto, _, address = found[0]
-        out = socket.socket(family, kind, proto)
-        out.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        out.bind(address)
-        out.listen(2048)
+        out = socket.create_server(found[0][4][:2], family=found[0][0], backlog=2048)
         out.setblocking(False)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error

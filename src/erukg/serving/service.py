@@ -7,6 +7,7 @@ import dataclasses
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel
@@ -113,24 +114,17 @@ class Service:
 
     async def keyphrases(self, request: Request) -> Response:
         """Keyphrases of one or many documents: those present in the text, and those absent from it."""
-        models = self.models
-        return await self._documents(
-            request,
-            models.keyphrases,
-            lambda body: tasks.keyphrase_tasks(body, self.generator, self.cache, models.document),
-        )
+        make = partial(tasks.keyphrase_tasks, self.generator, self.cache, self.models.document)
+        return await self._documents(request, self.models.keyphrases, make)
 
     async def expand(self, request: Request) -> Response:
         """Documents with their keyphrases added in separate fields, for a search engine."""
-        return await self._documents(
-            request,
-            self.models.expand,
-            lambda body: tasks.expand_tasks(body, self.generator, self.limits.characters),
-        )
+        make = partial(tasks.expand_tasks, self.generator, self.limits.characters)
+        return await self._documents(request, self.models.expand, make)
 
     async def rank(self, request: Request) -> Response:
         """Your own phrases, ranked by how well they describe a text."""
-        return await self._single(request, self.models.rank, lambda body: tasks.rank_task(body, self.generator))
+        return await self._single(request, self.models.rank, partial(tasks.rank_task, self.generator))
 
     async def baseline(self, request: Request) -> Response:
         """The keyphrases that another extractor finds in a text."""

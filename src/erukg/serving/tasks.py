@@ -25,7 +25,7 @@ def dump(value: Any) -> bytes:
 
 
 def keyphrase_tasks(
-    request: KeyphrasesRequest, generator: KeyphraseGenerator, cache: EncodingCache, model: type[DocumentBody]
+    generator: KeyphraseGenerator, cache: EncodingCache, model: type[DocumentBody], request: KeyphrasesRequest
 ) -> list[Task]:
     """One task per document for `/v1/keyphrases`; the encoding of a text that comes alone is cached."""
     settings = request.settings.apply(generator.settings)
@@ -46,7 +46,7 @@ def keyphrase_tasks(
     return [partial(check_and_work, given) for given in request.documents]
 
 
-def expand_tasks(request: ExpandRequest, generator: KeyphraseGenerator, characters: int) -> list[Task]:
+def expand_tasks(generator: KeyphraseGenerator, characters: int, request: ExpandRequest) -> list[Task]:
     """One task per document for `/v1/expand`."""
     settings = request.settings.apply(generator.settings)
 
@@ -79,7 +79,7 @@ def _check_sendable(row: Mapping[str, Any]) -> None:
         ) from None
 
 
-def rank_task(request: RankRequest, generator: KeyphraseGenerator) -> Task:
+def rank_task(generator: KeyphraseGenerator, request: RankRequest) -> Task:
     """The task of `/v1/rank`."""
     settings = request.settings.apply(generator.settings)
 
