@@ -60,9 +60,12 @@ class GatedGenerator(KeyphraseGenerator):
         super().__init__(encoder)
         self.gate = threading.Event()
         self.begun = 0
+        self.order: list[str] = []
 
     def prepare(self, item: object, *args: Any, **options: Any) -> Prepared:
-        if as_item(item).text.startswith("wait"):
+        text = as_item(item).text
+        self.order.append(text)
+        if text.startswith("wait"):
             self.begun += 1
             self.gate.wait(20)
         return super().prepare(item, *args, **options)

@@ -51,9 +51,7 @@ def load_keys(file: Path | None) -> Keys:
         except OSError as error:
             raise InputError(f"{file}: {error.strerror}; name a file with one API key per line.") from error
         except UnicodeDecodeError as error:
-            raise InputError(
-                f"{file} has a key that is not plain ASCII; use letters, digits and punctuation."
-            ) from error
+            raise InputError(f"{file} has a key that is not plain ASCII; use letters and digits.") from error
         keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
         if not keys:
             raise InputError(f"{file} holds no API key; write one per line.")
