@@ -7,9 +7,8 @@ Parameter names are those of `transformers.BertForMaskedLM`, so the same weights
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,11 +16,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from erukg.errors import ModelError
+from erukg.training.config import TAG_CLASSES
 from erukg.training.pooling import max_pool_terms
 
 __all__ = ["Outputs", "Shape", "TermModel"]
 
-TAG_CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
 TAG_WIDTH = 256
 
 
@@ -83,9 +82,6 @@ class Shape:
             "tie_word_embeddings": True,
             "tag_width": self.tag_width,
         }
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
 
 
 @dataclass(slots=True)

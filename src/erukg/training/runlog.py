@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from erukg.training.devscore import DevScores
-from erukg.training.presets import Stage
+from erukg.training.config import Stage
+from erukg.training.dev_scoring import DevScores
 
 __all__ = ["RunLog"]
 

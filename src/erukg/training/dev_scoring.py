@@ -1,0 +1,185 @@
+"""Extraction quality during training: the product's own ranking on prepared development documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.backends.vocabulary import Vocabulary
+from erukg.core.candidates import Candidates
+from erukg.core.document import Document
+from erukg.core.folding import fold
+from erukg.core.neighbours import Neighbourhood
+from erukg.core.ranking import Pool, Weights, build_pool, drop_contained, rank_pool
+from erukg.core.settings import Settings
+from erukg.errors import TrainingError
+from erukg.research.evaluation.metrics import CUTOFFS, DEPTH
+from erukg.training.dev_sets import find_candidates
+
+__all__ = ["DevDocument", "DevScores", "f_scores", "load_dev", "score_documents"]
+
+SETTINGS = {"paper": Settings.paper().extraction(), "tuned": Settings().extraction()}
+"""By their name in the log: what a score is made with. The best model is chosen by the product's, "tuned"."""
+
+TermWeights = Callable[[list[NDArray[np.int32]]], NDArray[np.float32]]
+"""Gives the term weights [n, V] of n texts that are given as word pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevCandidates:
+    """The candidates of one document under some settings, ready to be ranked by any term weights."""
+
+    settings: Settings
+    pool: Pool
+    folds: tuple[str, ...]
+    stems: tuple[str, ...]
+
+    def ranked(self, weights: Weights) -> list[str]:
+        """The stems of the phrases that `KeyphraseGenerator.extract` gives, best first."""
+        settings, dropping = self.settings, self.settings.drop_contained
+        best = rank_pool(self.pool, weights, settings, present=True, limit=len(self.pool) if dropping else DEPTH)
+        if dropping:
+            best = drop_contained(best, (self.folds[i] for i in best.pool.tolist()), DEPTH)
+        return [self.stems[i] for i in best.pool.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class DevDocument:
+    """A document of which all is known but the weights of its `terms`, the distinct ones of its word `pieces`.
+
+    `candidates` are those under each of `SETTINGS`; `gold` has every accepted stem with the number of its phrase.
+    """
+
+    pieces: NDArray[np.int32]
+    terms: NDArray[np.int32]
+    candidates: dict[str, DevCandidates]
+    gold: dict[str, int]
+
+    def scores(self, weights: NDArray[np.float32], settings: str) -> tuple[float, ...]:
+        """F@5 and F@10 of extraction with the weights [V] under one of `SETTINGS`, protocol `paper`."""
+        combined = Weights.combine(self.terms, weights[self.terms], Neighbourhood.empty())
+        return f_scores(self.candidates[settings].ranked(combined), self.gold)
+
+
+@dataclass(frozen=True, slots=True)
+class DevScores:
+    """F@5 and F@10 in percent by set, with the paper's settings and with the product's."""
+
+    paper: dict[str, tuple[float, ...]]
+    tuned: dict[str, tuple[float, ...]]
+    terms: float
+    documents: int
+
+    @property
+    def best(self) -> float:
+        """Mean of tuned F@5 and F@10 over the sets: what a run's best model is chosen by."""
+        return float(np.mean([np.mean(pair) for pair in self.tuned.values()])) if self.tuned else 0.0
+
+    @property
+    def paper_mean(self) -> float:
+        return float(np.mean([np.mean(pair) for pair in self.paper.values()])) if self.paper else 0.0
+
+
+def load_dev(folder: str | Path, limit: int, vocabulary: Vocabulary) -> dict[str, list[DevDocument]]:
+    """The first `limit` documents (0: all) with gold phrases of every dev/<set>.jsonl."""
+    sets: dict[str, list[DevDocument]] = {}
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        documents: list[DevDocument] = []
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if limit and len(documents) >= limit:
+                    break
+                try:
+                    row = json.loads(line)
+                    if row["gold"]:
+                        documents.append(_parse(row, vocabulary))
+                except (KeyError, TypeError, ValueError, AttributeError) as error:
+                    raise TrainingError(
+                        f"Line {number} of {path} is not a development document ({error}); prepare the folder again."
+                    ) from error
+        if documents:
+            sets[path.stem] = documents
+    return sets
+
+
+def _parse(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocument:
+    if "text" not in row:
+        return _parse_without_text(row, vocabulary)
+    document = Document.parse(row["text"])
+    classes = np.array(list(map(int, row["tags"])), np.int8)
+    candidates = {name: find_candidates(document, classes, settings) for name, settings in SETTINGS.items()}
+    return _document(vocabulary.pieces(document.words).ids, candidates, row["stems"], row["gold"], vocabulary)
+
+
+def _parse_without_text(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocument:
+    """A row of a folder prepared before texts were kept: word pieces, and candidates with the number of their stems.
+
+    They were counted and placed as noun phrases only, so scores differ a little from the product's; preparing the
+    development sets again makes them equal.
+    """
+    pieces, rows = np.array(row["ids"], np.int32), [c for c in row["candidates"] if c["terms"]]
+    if len(pieces) and not 0 <= pieces.min() <= pieces.max() < vocabulary.size:
+        raise ValueError("a piece number lies outside the vocabulary")
+    forms = tuple(" ".join(vocabulary.tokens(c["terms"])).replace(" ##", "") for c in rows)
+    folds = tuple(map(fold, forms))
+    counts, positions = (np.array([c[name] for c in rows], np.int64) for name in ("count", "position"))
+    candidates = Candidates(folds, forms, tuple(((0, 0),) * n for n in counts.tolist()), positions, counts)
+    stems = {folded: str(c["key"]) for folded, c in zip(folds, rows, strict=True)}
+    gold = {str(number): int(number) for number in row["gold"]}
+    return _document(pieces, dict.fromkeys(SETTINGS, candidates), stems, gold, vocabulary)
+
+
+def _document(
+    pieces: NDArray[np.int32],
+    candidates: Mapping[str, Candidates],
+    stems: Mapping[str, str],
+    gold: dict[str, int],
+    vocabulary: Vocabulary,
+) -> DevDocument:
+    terms = {name: vocabulary.phrase_terms(found.forms) for name, found in candidates.items()}
+    prepared = {
+        name: DevCandidates(
+            settings,
+            build_pool(candidates[name], terms[name], Neighbourhood.empty(), None, settings),
+            candidates[name].folds,
+            tuple(stems.get(folded, folded) for folded in candidates[name].folds),
+        )
+        for name, settings in SETTINGS.items()
+    }
+    wanted = np.unique(np.concatenate([pieces, *(found.ids for found in terms.values())]))
+    return DevDocument(pieces, wanted.astype(np.int32), prepared, gold)
+
+
+def f_scores(stems: Iterable[str], gold: Mapping[str, int]) -> tuple[float, ...]:
+    """F@5 and F@10 of phrases given by their stems, as `erukg.research.evaluation.metrics.score` has them."""
+    found: dict[int, int] = {}
+    for rank, stem in enumerate(dict.fromkeys(filter(None, stems)), 1):
+        if stem in gold:
+            found.setdefault(gold[stem], rank)
+    wanted = len(set(gold.values()))
+    return tuple(2.0 * sum(rank <= k for rank in found.values()) / (k + wanted) for k in CUTOFFS)
+
+
+def score_documents(sets: dict[str, list[DevDocument]], term_weights: TermWeights, batch: int) -> DevScores:
+    """Score every set, `batch` documents of similar length at a time."""
+    means: dict[str, dict[str, tuple[float, ...]]] = {name: {} for name in SETTINGS}
+    terms = 0
+    for name, documents in sets.items():
+        order = sorted(range(len(documents)), key=lambda i: len(documents[i].pieces))
+        figures = np.zeros((len(documents), len(SETTINGS), len(CUTOFFS)))
+        for start in range(0, len(order), batch):
+            part = order[start : start + batch]
+            weights = term_weights([documents[i].pieces for i in part])
+            terms += int((weights > 0).sum())
+            for i, row in zip(part, weights, strict=True):
+                figures[i] = [documents[i].scores(row, settings) for settings in SETTINGS]
+        for settings, pair in zip(SETTINGS, 100 * figures.mean(0), strict=True):
+            means[settings][name] = tuple(pair.tolist())
+    total = sum(map(len, sets.values()))
+    return DevScores(means["paper"], means["tuned"], terms / max(1, total), total)
