@@ -9,8 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from erukg.training import losses  # noqa: E402
 from erukg.training.devscore import DevDocument, dev_f, score_documents  # noqa: E402
+
+from erukg.training import losses  # noqa: E402
 
 torch.set_num_threads(1)
 

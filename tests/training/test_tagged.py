@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER, penn_class
 from erukg.core.document import Document
@@ -39,7 +41,7 @@ def corpus(folder: Path, name: str, count: int) -> Path:
     return write_rows(folder / f"{name}.jsonl.xz", rows)
 
 
-def load(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def load(folder: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     names = ("ids", "offsets", "labels", "split")
     ids, offsets, labels, split = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in names)
     assert (ids.dtype, offsets.dtype, labels.dtype, split.dtype) == (np.uint16, np.int64, np.int8, np.uint8)
