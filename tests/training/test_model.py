@@ -15,7 +15,7 @@ from erukg.errors import ModelError  # noqa: E402
 from erukg.training import pooling  # noqa: E402
 from erukg.training.base import from_onnx, load_base, random_base, read_weights, save_base, split_weights  # noqa: E402
 from erukg.training.model import Shape, TermModel  # noqa: E402
-from erukg.training.pooling import max_pool_terms, plain_max_pool_terms  # noqa: E402
+from erukg.training.pooling import max_pool_terms  # noqa: E402
 
 torch.set_num_threads(1)
 SHAPE = Shape(97, 32, layers=2, heads=4, intermediate_size=48, max_positions=40)
@@ -59,6 +59,15 @@ def test_equals_bert_for_masked_lm() -> None:
     torch.testing.assert_close(vector.norm(dim=1), torch.ones(4))
     plain = found.hidden_states[-1][1, :7].mean(0)
     torch.testing.assert_close(vector[1], plain / plain.norm(), atol=1e-5, rtol=1e-4)
+
+
+def plain_max_pool_terms(
+    states: torch.Tensor, mask: torch.Tensor, embeddings: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """log(1 + relu(max_i(states_i · E_j + b_j))) as the formula says."""
+    logits = states @ embeddings.T + bias
+    logits = logits.masked_fill(mask[:, :, None] == 0, float("-inf"))
+    return torch.log1p(torch.relu(logits.amax(1)))
 
 
 def pooled(function: Callable[..., torch.Tensor], model: TermModel) -> list[torch.Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -74,10 +75,12 @@ def prepare(
         )
         typer.echo(summary)
     if files := tag_corpus or tagged:
-        from erukg.training.tagged import prepare_tagged
+        from erukg.training.tagged import prepare_tagged, read_tagged, tag_files
 
         teacher = _tagger(tagger) if tag_corpus else None
-        typer.echo(prepare_tagged(files, tokenizer, teacher, out / "tagged", tag_count, tag_held_out, seed))
+        texts = tag_files(files, teacher, tag_count, seed) if teacher else chain.from_iterable(map(read_tagged, files))
+        source = type(teacher).__name__ if teacher else "given"
+        typer.echo(prepare_tagged(texts, tokenizer, out / "tagged", tag_held_out, seed, tagger=source))
     if dev:
         from erukg.research.evaluation.datasets import load_sets
         from erukg.training.dev_sets import prepare_dev

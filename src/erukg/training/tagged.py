@@ -28,7 +28,7 @@ from erukg.training.pieces import load_tokenizer
 from erukg.training.references.base import paper_of
 from erukg.training.references.rows import Problems, parse_row, read_lines
 
-__all__ = ["FORMAT", "LONGEST", "TaggedSummary", "TaggedText", "prepare_tagged", "read_tagged", "tag_corpus"]
+__all__ = ["FORMAT", "LONGEST", "TaggedSummary", "TaggedText", "prepare_tagged", "read_tagged", "tag_files"]
 
 FORMAT = "erukg-tagged"
 LONGEST = 510
@@ -59,27 +59,24 @@ class TaggedSummary:
 
 
 def prepare_tagged(
-    texts: Iterable[str | Path | TaggedText],
+    texts: Iterable[TaggedText],
     tokenizer: str | Path,
-    tagger: Tagger | None,
     out: str | Path,
-    count: int = 24_000,
     held_out: int = 1_000,
     seed: int = 0,
     *,
+    tagger: str = "given",
     quiet: bool = False,
 ) -> TaggedSummary:
-    """Write tagged texts to the folder `out`.
+    """Write texts, given as words and tags (`tag_files`, `read_tagged`), to the folder `out`.
 
-    With a `tagger`, `texts` are corpus files (JSON Lines with title and abstract), of which `count` documents
-    are drawn, as many of each file as of any other. Without one they are files of tagged text (`read_tagged`)
-    or pairs of words and tags, and all are used. `held_out` of them, drawn at random, are for measuring only.
+    `held_out` of them, drawn at random, are for measuring only; `tagger` says where the tags come from.
     """
     begun = time.monotonic()
     out = Path(out)
     vocabulary = Vocabulary(load_tokenizer(tokenizer), Path(tokenizer))
     with prepared_folder(out, FORMAT) as folder:
-        documents, classes = _write(folder, _tagged_texts(texts, tagger, count, seed), vocabulary, quiet)
+        documents, classes = _write(folder, texts, vocabulary, quiet)
         if documents <= held_out:
             raise TrainingError(
                 f"There are {documents} tagged texts and {held_out} are to be held out; give more texts."
@@ -94,23 +91,11 @@ def prepare_tagged(
             "documents": documents,
             "held_out": held_out,
             "words": sum(classes.values()),
-            "tagger": "given" if tagger is None else type(tagger).__name__,
+            "tagger": tagger,
             "seed": seed,
         }
         write_json(folder / "meta.json", meta)
     return TaggedSummary(out, documents, held_out, sum(classes.values()), classes, time.monotonic() - begun)
-
-
-def _tagged_texts(
-    texts: Iterable[str | Path | TaggedText], tagger: Tagger | None, count: int, seed: int
-) -> Iterable[TaggedText]:
-    given = list(texts)
-    files = [Path(text) for text in given if isinstance(text, str | Path)]
-    if tagger is not None:
-        return tag_corpus(files, tagger, count, seed)
-    if files:
-        return (pair for file in files for pair in read_tagged(file))
-    return [text for text in given if not isinstance(text, str | Path)]
 
 
 def _write(
@@ -136,8 +121,11 @@ def _write(
     return bar.done, dict(zip(TAG_CLASSES, classes.tolist(), strict=True))
 
 
-def tag_corpus(files: Sequence[Path], tagger: Tagger, count: int, seed: int) -> Iterator[TaggedText]:
-    """Words and tags of `count` documents drawn from corpus files; title and abstract are tagged apart."""
+def tag_files(files: Sequence[Path], tagger: Tagger, count: int, seed: int) -> Iterator[TaggedText]:
+    """Words and tags of `count` documents drawn from corpus files, as many of each file as of any other.
+
+    The files are JSON Lines with title and abstract, which are tagged apart.
+    """
     if not files:
         raise TrainingError("No corpus file is given; give at least one to take text from.")
     shares = [count // len(files) + (number < count % len(files)) for number in range(len(files))]

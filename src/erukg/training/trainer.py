@@ -126,17 +126,11 @@ class Trainer:
                 "or start over without resuming."
             )
 
-    def _parameters(self, name: str) -> list[torch.nn.Parameter]:
-        chosen = []
-        for key, parameter in self.model.named_parameters():
-            used = key.startswith("tag.") if name == "tags" else not (name == "mlm" and key.startswith("tag."))
-            parameter.requires_grad_(used)
-            if used:
-                chosen.append(parameter)
-        return chosen
-
     def _optimizer(self, name: str, stage: Stage) -> torch.optim.Optimizer:
-        parameters = self._parameters(name)
+        """The optimiser of what a stage trains: the tag head alone, all but it, or everything."""
+        for key, parameter in self.model.named_parameters():
+            parameter.requires_grad_(name == "splade" or key.startswith("tag.") == (name == "tags"))
+        parameters = [p for p in self.model.parameters() if p.requires_grad]
         groups = [
             {"params": [p for p in parameters if p.dim() > 1], "weight_decay": self.config.weight_decay},
             {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
@@ -199,7 +193,7 @@ class Trainer:
                 self._step(name, batch, progress, detail, optimizer, first=step == start)
                 state.step = step + 1
                 if detail:
-                    figures = self.log.flush(state.step, stage, progress, rate)
+                    figures = self.log.flush(state.step, progress, rate)
                     seconds = time.perf_counter() - began
                     state.stages[name] = {"steps": state.step, "seconds": seconds, **figures}
                     self._watch(name, figures, progress)
@@ -241,8 +235,7 @@ class Trainer:
         self.log.add(losses.total.detach(), losses.parts, norm, bad)
 
     def _load_teacher(self, folder: str) -> TermModel:
-        teacher = load_base(folder)[0]
-        teacher.to(self.device).eval().requires_grad_(False)
+        teacher = load_base(folder)[0].to(self.device).eval().requires_grad_(False)
         teacher.compiled = self.model.compiled
         return teacher
 
