@@ -72,11 +72,11 @@ def scored(
     prepare_dev(dataset, WordList(), folder / "dev", quiet=True)
     exported = write_model_folder(model, tiny_model / "tokenizer.json", folder / "model", "x", window=WINDOW)
     generator = KeyphraseGenerator.from_pretrained(exported, collection=False, tagger=WordList())
-    sets = load_dev(folder / "dev", 0, generator.encoder.vocabulary)
+    sets = load_dev(folder / "dev", 0, generator.backend.vocabulary)
     stepper = Stepper(TrainConfig(dev_length=WINDOW), model, [], torch.device("cpu"))
 
     def term_weights(texts: list[NDArray[np.int32]]) -> NDArray[np.float32]:
-        return stepper.term_weights(texts, generator.encoder.vocabulary)
+        return stepper.term_weights(texts, generator.backend.vocabulary)
 
     return score_documents(sets, term_weights, batch=7), generator
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.backends.vocabulary import Vocabulary
-from erukg.core.candidates import Candidates
+from erukg.core.candidates import Candidates, find_candidates
 from erukg.core.document import Document
 from erukg.core.folding import fold
 from erukg.core.neighbours import Neighbourhood
@@ -20,7 +20,6 @@ from erukg.core.ranking import Pool, Weights, build_pool, drop_contained, rank_p
 from erukg.core.settings import Settings
 from erukg.errors import TrainingError
 from erukg.research.evaluation.metrics import CUTOFFS, DEPTH
-from erukg.training.dev_sets import find_candidates
 
 __all__ = ["DevDocument", "DevScores", "f_scores", "load_dev", "score_documents"]
 
@@ -113,7 +112,7 @@ def _parse(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocument:
         return _parse_without_text(row, vocabulary)
     document = Document.parse(row["text"])
     classes = np.array(list(map(int, row["tags"])), np.int8)
-    candidates = {name: find_candidates(document, classes, settings) for name, settings in SETTINGS.items()}
+    candidates = {name: find_candidates(document, classes, settings.max_words) for name, settings in SETTINGS.items()}
     return _document(vocabulary.pieces(document.words).ids, candidates, row["stems"], row["gold"], vocabulary)
 
 
@@ -128,8 +127,9 @@ def _parse_without_text(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocum
         raise ValueError("a piece number lies outside the vocabulary")
     forms = tuple(" ".join(vocabulary.tokens(c["terms"])).replace(" ##", "") for c in rows)
     folds = tuple(map(fold, forms))
-    counts, positions = (np.array([c[name] for c in rows], np.int64) for name in ("count", "position"))
-    candidates = Candidates(folds, forms, tuple(((0, 0),) * n for n in counts.tolist()), positions, counts)
+    # Only how many spans there are counts, and where they are is not known.
+    spans = tuple(((0, 0),) * int(c["count"]) for c in rows)
+    candidates = Candidates(folds, forms, spans, np.array([c["position"] for c in rows], np.int64))
     stems = {folded: str(c["key"]) for folded, c in zip(folds, rows, strict=True)}
     gold = {str(number): int(number) for number in row["gold"]}
     return _document(pieces, dict.fromkeys(SETTINGS, candidates), stems, gold, vocabulary)

@@ -12,12 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from erukg.core.candidates import Candidates, noun_phrases
+from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
-from erukg.core.locating import locate_candidates
 from erukg.core.settings import Settings
 from erukg.core.tagging import Tagger, tag_classes
 from erukg.io.progress import progress
@@ -27,7 +23,7 @@ from erukg.research.evaluation.ground_truth import gold
 from erukg.research.evaluation.records import Record
 from erukg.research.evaluation.stemming import phrase_key
 
-__all__ = ["DevSummary", "find_candidates", "prepare_dev"]
+__all__ = ["DevSummary", "prepare_dev"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +44,6 @@ class DevSummary:
             f"and {self.candidates:.1f} candidates each, "
             f"{self.reachable:.1%} of the gold among the candidates"
         )
-
-
-def find_candidates(document: Document, classes: NDArray[np.int8], settings: Settings) -> Candidates:
-    """The candidates of a document with all their occurrences, as the generator finds them."""
-    return locate_candidates(document, noun_phrases(document, classes, settings.max_words))
 
 
 def prepare_dev(data: Dataset, tagger: Tagger, out: str | Path, *, quiet: bool = False) -> DevSummary:
@@ -97,7 +88,7 @@ def _row(record: Record, tagger: Tagger) -> dict[str, Any]:
     truth = gold(record, "paper")
     document = Document.parse(record.text)
     classes = tag_classes(tagger, document)
-    candidates = find_candidates(document, classes, Settings())
+    candidates = find_candidates(document, classes, Settings().max_words)
     stems = (phrase_key(form, truth.variant) for form in candidates.forms)
     return {
         "text": record.text,

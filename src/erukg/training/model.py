@@ -58,8 +58,8 @@ class Shape:
             )
         if config.get("position_embedding_type", "absolute") != "absolute":
             raise ModelError("A base model must have absolute position embeddings; choose another base.")
-        found = {field: config[key] for field, key in _CONFIG_KEYS.items() if key in config}
-        return cls(**{field: float(value) if field == "eps" else int(value) for field, value in found.items()})
+        found: dict[str, Any] = {field: config[key] for field, key in _CONFIG_KEYS.items() if key in config}
+        return cls(**found)
 
     def to_config(self) -> dict[str, Any]:
         """The Hugging Face configuration of `BertForMaskedLM` with these sizes."""

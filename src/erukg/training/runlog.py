@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ class RunLog:
     def __init__(self, folder: Path, append: bool) -> None:
         self.file = (folder / "log.jsonl").open("a" if append else "w", encoding="utf-8")
         self.board = _tensorboard(folder / "tensorboard")
-        self.sums: dict[str, torch.Tensor] = {}
+        self._reset()
 
     def __enter__(self) -> RunLog:
         return self
@@ -39,32 +40,36 @@ class RunLog:
         """Start the clocks of a stage."""
         self.name, self.stage, self.first, self.since = name, stage, step, step
         self.began = self.clock = time.perf_counter()
-        self.sums = {}
+        self._reset()
+
+    def _reset(self) -> None:
+        self.sums: dict[str, torch.Tensor] = {}
+        self.counts: Counter[str] = Counter()
 
     def add(
         self, total: torch.Tensor, parts: dict[str, torch.Tensor], norm: torch.Tensor, skipped: torch.Tensor
     ) -> None:
         """Add one step's figures; nothing is read back yet."""
         for name, value in {"loss": total, **parts, "norm": norm}.items():
-            known = torch.nan_to_num(value.detach().float(), nan=0.0, posinf=0.0, neginf=0.0)
-            self._add(name, torch.stack((known, torch.ones_like(known))))
-        self._add("skipped", torch.stack((skipped, torch.ones_like(skipped))))
+            self._add(name, torch.nan_to_num(value.detach().float(), nan=0.0, posinf=0.0, neginf=0.0))
+        self._add("skipped", skipped)
 
     def _add(self, name: str, value: torch.Tensor) -> None:
         self.sums[name] = self.sums[name] + value if name in self.sums else value
+        self.counts[name] += 1
 
     def flush(self, step: int, progress: float, rate: float) -> dict[str, float]:
         """Means since the last flush (skipped steps: how many), printed and written."""
-        values = torch.stack(list(self.sums.values())).tolist()
-        pairs = zip(self.sums, values, strict=True)
-        figures = {name: total if name == "skipped" else total / count for name, (total, count) in pairs}
+        totals = dict(zip(self.sums, torch.stack(list(self.sums.values())).tolist(), strict=True))
+        figures = {name: total / (1 if name == "skipped" else self.counts[name]) for name, total in totals.items()}
         now = time.perf_counter()
         speed = (step - self.since) / max(1e-9, now - self.clock)
         overall = (step - self.first) / max(1e-9, now - self.began)
         left = (self.stage.steps - step) / max(1e-9, overall)
         if self.stage.max_seconds is not None:
             left = min(left, max(0.0, self.stage.max_seconds * (1 - progress)))
-        self.clock, self.since, self.sums = now, step, {}
+        self.clock, self.since = now, step
+        self._reset()
         shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items() if name != "skipped" or value)
         texts = speed * self.stage.batch * (2 if self.name == "splade" else 1)
         self._write(

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from erukg.backends.onnx_encoder import windows
+from erukg.backends.batch import windows
 from erukg.backends.vocabulary import Vocabulary
 from erukg.training import losses
 from erukg.training.config import TrainConfig

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from erukg.backends.threads import in_order
+from erukg.backends.threads import ordered_map
 from erukg.errors import SettingsError, TrainingError
 from erukg.training import checkpoint
 from erukg.training.base import load_base, matching_tag_head, read_weights, save_base
@@ -177,7 +177,7 @@ class Trainer:
         """The steps of a stage that are left, with what is due after some of them: log, dev score, checkpoint."""
         config, state, start = self.config, self.state, self.state.step
         began, saved = time.perf_counter() - state.elapsed, time.perf_counter()
-        batches: Any = in_order(lambda k: self._build(name, stage, k), range(start, stage.steps), _BATCH_THREADS)
+        batches: Any = ordered_map(lambda k: self._build(name, stage, k), range(start, stage.steps), _BATCH_THREADS)
         with closing(batches):
             for step, batch in enumerate(batches, start):
                 state.elapsed = time.perf_counter() - began
@@ -235,7 +235,8 @@ class Trainer:
         self.log.add(losses.total.detach(), losses.parts, norm, bad)
 
     def _load_teacher(self, folder: str) -> TermModel:
-        teacher = load_base(folder)[0].to(self.device).eval().requires_grad_(False)
+        teacher, _ = load_base(folder)
+        teacher.to(self.device).eval().requires_grad_(False)
         teacher.compiled = self.model.compiled
         return teacher
 
