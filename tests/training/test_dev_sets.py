@@ -83,10 +83,9 @@ def test_the_official_stemmed_gold_is_used_where_there_is_one(rows: list[dict[st
 
 def test_candidates_count_all_their_occurrences(dev: Path, vocabulary: Vocabulary) -> None:
     first, second = load_dev(dev.parent, 0, vocabulary)["harbour"]
-    found = first.candidates["tuned"]
-    assert found.folds[:2] == ("tide table", "small harbour")
-    assert found.pool.words_before[:2].tolist() == [0, 3]
-    share = found.pool.phraseness_document
+    assert first.folds[:2] == ("tide table", "small harbour")
+    assert first.pools["tuned"].words_before[:2].tolist() == [0, 3]
+    share = first.pools["tuned"].phraseness_document
     assert share[0] == pytest.approx(3 * share[1]), "also the tide-table"
     assert second.pieces.tolist() == vocabulary.pieces("Water level gauges By gauges .".split()).ids.tolist()
     assert len(load_dev(dev.parent, 1, vocabulary)["harbour"]) == 1
@@ -102,9 +101,8 @@ def test_rows_of_earlier_versions_are_read(tmp_path: Path, vocabulary: Vocabular
     write_rows(tmp_path / "old.jsonl", [row, {**row, "gold": []}])
     (document,) = load_dev(tmp_path, 0, vocabulary)["old"]
     assert document.gold == {"0": 0}
-    found = document.candidates["tuned"]
-    assert (found.folds, found.stems) == (("tide table", "crab"), ("0", "1"))
-    assert found.pool.phraseness_document.tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert (document.folds, document.stems) == (("tide table", "crab"), ("0", "1"))
+    assert document.pools["tuned"].phraseness_document.tolist() == pytest.approx([2 / 3, 1 / 3])
     for bad in ({**row, "ids": [9999]}, {"gold": [1]}, {"text": "a b", "tags": "1", "stems": {}, "gold": {"a": 0}}):
         write_rows(tmp_path / "old.jsonl", [bad])
         with pytest.raises(TrainingError, match="Line 1"):

@@ -80,9 +80,9 @@ class TrainingData:
             )
         self.types = [str(name) for name in self.meta["types"]]
         self.vocab_size = int(self.meta["vocab_size"])
-        self.ids, self.offsets = self._texts("documents")
+        self.ids, self.offsets = self._texts("documents.")
         self.titles = self._load("documents.titles.npy")
-        self.reference_ids, self.reference_offsets = self._texts("references")
+        self.reference_ids, self.reference_offsets = self._texts("references.")
         self.triplets = self._load("triplets.npy")
         self.kinds = self._load("types.npy")
         documents, references = len(self.offsets) - 1, len(self.reference_offsets) - 1
@@ -103,18 +103,18 @@ class TrainingData:
             raise TrainingError(f"{path} cannot be read ({error}); prepare the folder again.") from error
         return array
 
-    def _texts(self, name: str, ids: str = "", offsets: str = "") -> tuple[NDArray[Any], NDArray[np.int64]]:
-        flat = self._load(ids or f"{name}.ids.npy")
-        edges = np.asarray(self._load(offsets or f"{name}.offsets.npy"), dtype=np.int64)
+    def _texts(self, prefix: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        flat = self._load(f"{prefix}ids.npy")
+        edges = np.asarray(self._load(f"{prefix}offsets.npy"), dtype=np.int64)
         if len(edges) < 1 or edges[0] != 0 or edges[-1] != len(flat) or np.any(np.diff(edges) < 0):
-            raise TrainingError(f"Offsets of {name} in {self.folder} do not fit its ids; prepare the folder again.")
+            raise TrainingError(f"{self.folder / prefix}offsets.npy does not fit its ids; prepare the folder again.")
         return flat, edges
 
     def tagged(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any], NDArray[Any]] | None:
         """ids, offsets, labels and split of tagged texts, or None where the folder has none."""
         if not (self.folder / "tagged" / "ids.npy").is_file():
             return None
-        ids, offsets = self._texts("tagged", "tagged/ids.npy", "tagged/offsets.npy")
+        ids, offsets = self._texts("tagged/")
         return ids, offsets, self._load("tagged/labels.npy"), self._load("tagged/split.npy")
 
     @cached_property

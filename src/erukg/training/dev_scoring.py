@@ -31,39 +31,53 @@ TermWeights = Callable[[list[NDArray[np.int32]]], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
-class DevCandidates:
-    """The candidates of one document under some settings, ready to be ranked by any term weights."""
-
-    settings: Settings
-    pool: Pool
-    folds: tuple[str, ...]
-    stems: tuple[str, ...]
-
-    def ranked(self, weights: Weights) -> list[str]:
-        """The stems of the phrases that `KeyphraseGenerator.extract` gives, best first."""
-        settings, dropping = self.settings, self.settings.drop_contained
-        best = rank_pool(self.pool, weights, settings, present=True, limit=len(self.pool) if dropping else DEPTH)
-        if dropping:
-            best = drop_contained(best, (self.folds[i] for i in best.pool.tolist()), DEPTH)
-        return [self.stems[i] for i in best.pool.tolist()]
-
-
-@dataclass(frozen=True, slots=True)
 class DevDocument:
-    """A document of which all is known but the weights of its `terms`, the distinct ones of its word `pieces`.
+    """A document ready to be ranked by any term weights.
 
-    `candidates` are those under each of `SETTINGS`; `gold` has every accepted stem with the number of its phrase.
+    pieces  its word pieces
+    terms   the terms whose weights count, ascending
+    folds   of its candidates
+    stems   of its candidates
+    pools   its candidates under each of `SETTINGS`
+    gold    every accepted stem with the number of its gold phrase
     """
 
     pieces: NDArray[np.int32]
     terms: NDArray[np.int32]
-    candidates: dict[str, DevCandidates]
+    folds: tuple[str, ...]
+    stems: tuple[str, ...]
+    pools: dict[str, Pool]
     gold: dict[str, int]
 
-    def scores(self, weights: NDArray[np.float32], settings: str) -> tuple[float, ...]:
-        """F@5 and F@10 of extraction with the weights [V] under one of `SETTINGS`, protocol `paper`."""
+    @classmethod
+    def build(
+        cls,
+        pieces: NDArray[np.int32],
+        candidates: Candidates,
+        stems: Mapping[str, str],
+        gold: dict[str, int],
+        vocabulary: Vocabulary,
+    ) -> DevDocument:
+        """Everything about a document and its candidates, whose `stems` are given by fold, but the weights."""
+        terms = vocabulary.phrase_terms(candidates.forms)
+        pools = {
+            name: build_pool(candidates, terms, Neighbourhood.empty(), None, settings)
+            for name, settings in SETTINGS.items()
+        }
+        wanted = np.unique(np.concatenate((pieces, terms.ids))).astype(np.int32)
+        folds = candidates.folds
+        return cls(pieces, wanted, folds, tuple(stems.get(folded, folded) for folded in folds), pools, gold)
+
+    def ranked(self, weights: NDArray[np.float32], name: str) -> list[str]:
+        """The stems of the phrases that `KeyphraseGenerator.extract` gives with term weights [V], best first."""
+        pool, settings = self.pools[name], SETTINGS[name]
         combined = Weights.combine(self.terms, weights[self.terms], Neighbourhood.empty())
-        return f_scores(self.candidates[settings].ranked(combined), self.gold)
+        # How many of them are parts of better ones is not known before they are ranked.
+        limit = len(pool) if settings.drop_contained else DEPTH
+        best = rank_pool(pool, combined, settings, present=True, limit=limit)
+        if settings.drop_contained:
+            best = drop_contained(best, (self.folds[i] for i in best.pool.tolist()), DEPTH)
+        return [self.stems[i] for i in best.pool.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +92,11 @@ class DevScores:
     @property
     def best(self) -> float:
         """Mean of tuned F@5 and F@10 over the sets: what a run's best model is chosen by."""
-        return float(np.mean([np.mean(pair) for pair in self.tuned.values()])) if self.tuned else 0.0
+        return float(np.mean(list(self.tuned.values())))
 
     @property
     def paper_mean(self) -> float:
-        return float(np.mean([np.mean(pair) for pair in self.paper.values()])) if self.paper else 0.0
+        return float(np.mean(list(self.paper.values())))
 
 
 def load_dev(folder: str | Path, limit: int, vocabulary: Vocabulary) -> dict[str, list[DevDocument]]:
@@ -112,8 +126,9 @@ def _parse(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocument:
         return _parse_without_text(row, vocabulary)
     document = Document.parse(row["text"])
     classes = np.array(list(map(int, row["tags"])), np.int8)
-    candidates = {name: find_candidates(document, classes, settings.max_words) for name, settings in SETTINGS.items()}
-    return _document(vocabulary.pieces(document.words).ids, candidates, row["stems"], row["gold"], vocabulary)
+    candidates = find_candidates(document, classes, SETTINGS["tuned"].max_words)
+    pieces = vocabulary.pieces(document.words).ids
+    return DevDocument.build(pieces, candidates, row["stems"], row["gold"], vocabulary)
 
 
 def _parse_without_text(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocument:
@@ -132,28 +147,7 @@ def _parse_without_text(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocum
     candidates = Candidates(folds, forms, spans, np.array([c["position"] for c in rows], np.int64))
     stems = {folded: str(c["key"]) for folded, c in zip(folds, rows, strict=True)}
     gold = {str(number): int(number) for number in row["gold"]}
-    return _document(pieces, dict.fromkeys(SETTINGS, candidates), stems, gold, vocabulary)
-
-
-def _document(
-    pieces: NDArray[np.int32],
-    candidates: Mapping[str, Candidates],
-    stems: Mapping[str, str],
-    gold: dict[str, int],
-    vocabulary: Vocabulary,
-) -> DevDocument:
-    terms = {name: vocabulary.phrase_terms(found.forms) for name, found in candidates.items()}
-    prepared = {
-        name: DevCandidates(
-            settings,
-            build_pool(candidates[name], terms[name], Neighbourhood.empty(), None, settings),
-            candidates[name].folds,
-            tuple(stems.get(folded, folded) for folded in candidates[name].folds),
-        )
-        for name, settings in SETTINGS.items()
-    }
-    wanted = np.unique(np.concatenate([pieces, *(found.ids for found in terms.values())]))
-    return DevDocument(pieces, wanted.astype(np.int32), prepared, gold)
+    return DevDocument.build(pieces, candidates, stems, gold, vocabulary)
 
 
 def f_scores(stems: Iterable[str], gold: Mapping[str, int]) -> tuple[float, ...]:
@@ -178,7 +172,8 @@ def score_documents(sets: dict[str, list[DevDocument]], term_weights: TermWeight
             weights = term_weights([documents[i].pieces for i in part])
             terms += int((weights > 0).sum())
             for i, row in zip(part, weights, strict=True):
-                figures[i] = [documents[i].scores(row, settings) for settings in SETTINGS]
+                document = documents[i]
+                figures[i] = [f_scores(document.ranked(row, settings), document.gold) for settings in SETTINGS]
         for settings, pair in zip(SETTINGS, 100 * figures.mean(0), strict=True):
             means[settings][name] = tuple(pair.tolist())
     total = sum(map(len, sets.values()))

@@ -10,7 +10,7 @@ from random import Random
 from erukg.errors import InputError
 from erukg.training.references.base import Reader, Reference, paper_of
 from erukg.training.references.library import Library, Paper
-from erukg.training.references.rows import Problems, Row, parse_rows, text_of, tidy
+from erukg.training.references.rows import Problems, Row, list_of, parse_rows, text_of, tidy
 
 __all__ = ["Plain"]
 
@@ -41,9 +41,7 @@ def _triplets(row: Row, library: Library) -> Iterator[Reference]:
     if "document" not in row:
         raise InputError("'document' is missing")
     positive = _document(row["document"], library, "'document'")
-    negatives = row.get("negatives") or []
-    if not isinstance(negatives, list):
-        raise InputError("'negatives' must be a list")
+    negatives = list_of(row, "negatives")
     for negative in negatives:
         yield Reference(type_, text, positive, _document(negative, library, "a negative"))
     if not negatives:

@@ -13,7 +13,18 @@ from typing import Any, TypeVar
 from erukg.errors import InputError, TrainingError
 from erukg.io.streams import Line, lines, open_bytes
 
-__all__ = ["LONGEST_LINE", "Problems", "Row", "parse_row", "parse_rows", "read_lines", "text_of", "tidy"]
+__all__ = [
+    "LONGEST_LINE",
+    "Problems",
+    "Row",
+    "list_of",
+    "object_of",
+    "parse_row",
+    "parse_rows",
+    "read_lines",
+    "text_of",
+    "tidy",
+]
 
 # A full paper of unarXive takes up to a few megabytes; longer lines are not papers.
 LONGEST_LINE = 64 * 2**20
@@ -135,6 +146,21 @@ def text_of(row: Row, *names: str) -> str:
         if tidied := tidy(value):
             return tidied
     return ""
+
+
+def object_of(value: object, what: str) -> Row:
+    """The value as a JSON object; raises an `InputError` that names it by `what`."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be an object")
+    return value
+
+
+def list_of(row: Row, name: str) -> list[Any]:
+    """The list in a field; empty when there is none."""
+    value = row.get(name) or []
+    if not isinstance(value, list):
+        raise InputError(f"'{name}' must be a list")
+    return value
 
 
 def tidy(text: str) -> str:

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from erukg.errors import InputError
 from erukg.training.references.base import Reader, Reference, paper_of
 from erukg.training.references.library import Library, Paper
-from erukg.training.references.rows import Problems, Row, parse_rows, text_of, tidy
+from erukg.training.references.rows import Problems, Row, list_of, object_of, parse_rows, text_of, tidy
 
 __all__ = ["SciRepEval"]
 
@@ -46,27 +45,20 @@ def _query(row: Row) -> str:
 
 
 def _candidates(row: Row) -> tuple[list[Paper], list[Paper]]:
-    candidates = row.get("candidates")
-    if not isinstance(candidates, list):
-        raise InputError("'candidates' must be a list")
     positives: list[Paper] = []
     negatives: list[Paper] = []
-    for candidate in candidates:
-        if not isinstance(candidate, Mapping):
-            raise InputError("a candidate must be an object with title, abstract and score")
-        score = _score(candidate)
+    for candidate in list_of(row, "candidates"):
+        score = _score(object_of(candidate, "a candidate"))
         # Some exports keep the text of the candidate in an object of its own.
         nested = next((candidate[n] for n in ("doc", "paper", "document") if n in candidate), candidate)
-        if not isinstance(nested, Mapping):
-            raise InputError("the document of a candidate must be an object")
-        fields = {**candidate, **nested}
+        fields = {**candidate, **object_of(nested, "the document of a candidate")}
         if not (fields.get("title") or fields.get("abstract") or fields.get("text")):
             continue
         (positives if score > 0 else negatives).append(paper_of(fields, "a candidate"))
     return positives, negatives
 
 
-def _score(candidate: Mapping[str, Any]) -> float:
+def _score(candidate: Row) -> float:
     for name in ("score", "relevance", "label"):
         if name in candidate:
             try:

@@ -11,7 +11,7 @@ from random import Random
 from erukg.errors import InputError
 from erukg.training.references.base import Reader, Reference
 from erukg.training.references.library import Library, Paper, canonical_id
-from erukg.training.references.rows import Problems, Row, parse_rows, text_of, tidy
+from erukg.training.references.rows import Problems, Row, list_of, object_of, parse_rows, text_of
 from erukg.training.references.titles import title_reference
 
 __all__ = ["Unarxive", "citing_sentences", "sentences"]
@@ -85,16 +85,9 @@ def _paper(row: Row) -> Paper:
     id = row.get("paper_id")
     if not isinstance(id, str) or not id:
         raise InputError("'paper_id' must be text")
-    metadata = row.get("metadata") or {}
-    if not isinstance(metadata, Mapping):
-        raise InputError("'metadata' must be an object")
-    abstract = row.get("abstract")
-    if isinstance(abstract, Mapping):
-        abstract = text_of(abstract, "text")
-    elif isinstance(abstract, str):
-        abstract = tidy(abstract)
-    else:
-        abstract = ""
+    metadata = object_of(row.get("metadata") or {}, "'metadata'")
+    given = row.get("abstract")
+    abstract = text_of(given if isinstance(given, Mapping) else {"text": given}, "text")
     title, abstract = text_of(metadata, "title"), abstract or text_of(metadata, "abstract")
     if not title and not abstract:
         raise InputError("the paper has neither title nor abstract")
@@ -102,25 +95,17 @@ def _paper(row: Row) -> Paper:
 
 
 def _bibliography(row: Row, library: Library) -> dict[str, int]:
-    entries = row.get("bib_entries") or {}
-    if not isinstance(entries, Mapping):
-        raise InputError("'bib_entries' must be an object")
     known: dict[str, int] = {}
-    for key, entry in entries.items():
-        if not isinstance(entry, Mapping):
-            raise InputError("an entry of 'bib_entries' must be an object")
-        for id in _ids(entry):
-            if (number := library.find(id)) is not None:
-                known[key] = number
-                break
+    for key, entry in object_of(row.get("bib_entries") or {}, "'bib_entries'").items():
+        numbers = map(library.find, _ids(object_of(entry, "an entry of 'bib_entries'")))
+        if (number := next((number for number in numbers if number is not None), None)) is not None:
+            known[key] = number
     return known
 
 
 def _ids(entry: Row) -> Iterator[str]:
     """The identifiers of a bibliography entry, surest first."""
-    ids = entry.get("ids") or {}
-    if not isinstance(ids, Mapping):
-        raise InputError("'ids' of a bibliography entry must be an object")
+    ids = object_of(entry.get("ids") or {}, "'ids' of a bibliography entry")
     for name, prefix in (
         ("arxiv_id", "arxiv:"),
         ("open_alex_id", "openalex:"),
@@ -140,16 +125,11 @@ def _ids(entry: Row) -> Iterator[str]:
 
 def _paragraphs(row: Row) -> Iterator[tuple[str, str]]:
     """Section and text of each paragraph; subsections count as their section where numbers tell."""
-    body = row.get("body_text") or []
-    if not isinstance(body, list):
-        raise InputError("'body_text' must be a list")
-    for part in body:
-        if not isinstance(part, Mapping):
-            raise InputError("a part of 'body_text' must be an object")
-        if part.get("content_type", "paragraph") != "paragraph":
-            continue
-        number = str(part.get("sec_number") or "").split(".")[0].strip()
-        yield number or text_of(part, "section").casefold(), text_of(part, "text")
+    for part in list_of(row, "body_text"):
+        fields = object_of(part, "a part of 'body_text'")
+        if fields.get("content_type", "paragraph") == "paragraph":
+            number = str(fields.get("sec_number") or "").split(".")[0].strip()
+            yield number or text_of(fields, "section").casefold(), text_of(fields, "text")
 
 
 def sentences(text: str) -> Iterator[str]:
