@@ -87,8 +87,8 @@ def _save_texts(folder: Path, name: str, texts: list[NDArray[np.uint16]]) -> Non
 
 def _dev_row(text: NDArray[np.uint16], topic: NDArray[np.uint16], tokenizer: Tokenizer) -> dict[str, object]:
     """Every word a noun with a comma behind it, so that the words are the candidates; those of the topic are gold."""
-    words = [tokenizer.id_to_token(int(piece)) for piece in text]
-    gold = list(dict.fromkeys(tokenizer.id_to_token(int(piece)) for piece in text if piece in topic))[:5]
+    words = [str(tokenizer.id_to_token(int(piece))) for piece in text]
+    gold = list(dict.fromkeys(word for word, piece in zip(words, text, strict=True) if piece in topic))[:5]
     return {
         "text": " , ".join(words),
         "tags": "0".join("1" * len(words)),

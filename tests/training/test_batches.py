@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from erukg.errors import TrainingError
 from erukg.training.config import TrainConfig
@@ -109,12 +110,13 @@ def test_tags_sit_on_their_pieces(prepared: Path) -> None:
 @pytest.mark.parametrize(("length", "end"), [(32, 6), (6, 4)])
 def test_words_go_from_first_to_last_piece(prepared: Path, tmp_path: Path, length: int, end: int) -> None:
     folder = Path(shutil.copytree(prepared, tmp_path / "copy"))
-    for name, values in {
+    arrays: dict[str, NDArray[Any]] = {
         "ids": np.arange(60, 72, dtype=np.uint16),
         "offsets": np.array([0, 6, 9, 9, 11, 12], np.int64),
         "labels": np.array([1, -1, 0, -1, -1, -1, 2, -1, -1, 3, -1, 0], np.int8),
         "split": np.array([1, 1, 1, 1, 0], np.uint8),
-    }.items():
+    }
+    for name, values in arrays.items():
         np.save(folder / "tagged" / f"{name}.npy", values)
     (batch,) = batches(folder, document_length=length).held_out_tags(4, 4)
     rows, first = np.divmod(batch.first, batch.group.ids.shape[1])

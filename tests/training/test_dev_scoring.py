@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
 from erukg import KeyphraseGenerator, Settings  # noqa: E402
+from erukg.backends.vocabulary import Vocabulary  # noqa: E402
 from erukg.research.evaluation.datasets import Dataset, load_set  # noqa: E402
 from erukg.research.evaluation.metrics import DEPTH, score  # noqa: E402
 from erukg.training.base import random_base  # noqa: E402
@@ -72,11 +73,12 @@ def scored(
     prepare_dev(dataset, WordList(), folder / "dev", quiet=True)
     exported = write_model_folder(model, tiny_model / "tokenizer.json", folder / "model", "x", window=WINDOW)
     generator = KeyphraseGenerator.from_pretrained(exported, collection=False, tagger=WordList())
-    sets = load_dev(folder / "dev", 0, generator.backend.vocabulary)
+    pieces = Vocabulary.load(tiny_model / "tokenizer.json")
+    sets = load_dev(folder / "dev", 0, pieces)
     stepper = Stepper(TrainConfig(dev_length=WINDOW), model, [], torch.device("cpu"))
 
     def term_weights(texts: list[NDArray[np.int32]]) -> NDArray[np.float32]:
-        return stepper.term_weights(texts, generator.backend.vocabulary)
+        return stepper.term_weights(texts, pieces)
 
     return score_documents(sets, term_weights, batch=7), generator
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from erukg.backends.vocabulary import Vocabulary
 from erukg.errors import TrainingError
 from erukg.research.evaluation.datasets import load_set
-from erukg.training.dev_scoring import f_scores, load_dev
+from erukg.training.dev_scoring import f_scores, load_dev, score_documents
 from erukg.training.dev_sets import prepare_dev
 from erukg.training.pieces import load_tokenizer
 from training.texts import write_rows, write_tokenizer
@@ -113,3 +115,18 @@ def test_a_gold_phrase_counts_once() -> None:
     gold = {"a": 0, "b": 0, "c": 1}
     assert f_scores(["x", "a", "a", "", "b", "y", "z", "c"], gold) == (2 * 1 / 7, 2 * 2 / 12)
     assert f_scores([], gold) == (0.0, 0.0)
+
+
+def test_scores_of_sets_are_means_over_documents(dev: Path, vocabulary: Vocabulary) -> None:
+    documents = load_dev(dev.parent, 0, vocabulary)["harbour"]
+
+    def weights(texts: list[NDArray[np.int32]]) -> NDArray[np.float32]:
+        """Every term weighs the same in the first document; in the second nothing does, so nothing is predicted."""
+        return np.array([np.full(vocabulary.size, text is documents[0].pieces) for text in texts], np.float32)
+
+    scores = score_documents({"harbour": documents}, weights, batch=1)
+    assert scores.documents == 2
+    assert scores.terms == vocabulary.size / 2
+    # Both gold phrases of the first are found: P@5 = 2/5, R = 1.
+    assert scores.tuned["harbour"] == pytest.approx((100 * (4 / 7) / 2, 100 * (4 / 12) / 2))
+    assert scores.best == pytest.approx(100 * (4 / 7 + 4 / 12) / 4)

@@ -33,7 +33,9 @@ TEXT = "banan gaten, dilan peten"
 
 @pytest.fixture(scope="module")
 def model(tiny_run: Path) -> TermModel:
-    return load_base(tiny_run / "model")[0].eval()
+    trained, _ = load_base(tiny_run / "model")
+    trained.eval()
+    return trained
 
 
 @pytest.fixture(scope="module")

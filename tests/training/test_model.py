@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -18,10 +19,11 @@ from erukg.training.model import Shape, TermModel  # noqa: E402
 from erukg.training.pooling import max_pool_terms  # noqa: E402
 
 torch.set_num_threads(1)
+Tensor: TypeAlias = Any
 SHAPE = Shape(97, 32, layers=2, heads=4, intermediate_size=48, max_positions=40)
 
 
-def texts(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+def texts(seed: int = 0) -> tuple[Tensor, Tensor]:
     rng = np.random.default_rng(seed)
     ids = torch.from_numpy(rng.integers(0, 97, (4, 12)))
     mask = torch.from_numpy(np.arange(12) < np.array([[12], [7], [3], [1]]))
@@ -35,7 +37,8 @@ def noisy(seed: int = 3) -> TermModel:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.2)
-    return model.eval()
+    model.eval()
+    return model
 
 
 def test_equals_bert_for_masked_lm() -> None:
@@ -61,16 +64,14 @@ def test_equals_bert_for_masked_lm() -> None:
     torch.testing.assert_close(vector[1], plain / plain.norm(), atol=1e-5, rtol=1e-4)
 
 
-def plain_max_pool_terms(
-    states: torch.Tensor, mask: torch.Tensor, embeddings: torch.Tensor, bias: torch.Tensor
-) -> torch.Tensor:
+def plain_max_pool_terms(states: Tensor, mask: Tensor, embeddings: Tensor, bias: Tensor) -> Tensor:
     """log(1 + relu(max_i(states_i · E_j + b_j))) as the formula says."""
     logits = states @ embeddings.T + bias
     logits = logits.masked_fill(mask[:, :, None] == 0, float("-inf"))
     return torch.log1p(torch.relu(logits.amax(1)))
 
 
-def pooled(function: Callable[..., torch.Tensor], model: TermModel) -> list[torch.Tensor]:
+def pooled(function: Callable[..., Tensor], model: TermModel) -> list[Tensor]:
     _, mask = texts()
     generator = torch.Generator().manual_seed(1)
     states = torch.randn(4, 12, 32, generator=generator, requires_grad=True)

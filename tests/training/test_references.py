@@ -160,7 +160,7 @@ def contexts(tmp_path: Path) -> CitationContexts:
         row("As they say, crabs like the light of the moon.", "https://openalex.org/W77", None),
         row("This one cites what nobody here knows at all.", "arxiv:1900.1", "Intro"),
         row("See Reed et al. (2001).", "arxiv:2001.00001", "Methods"),
-        {"context": "No document is named in this row."},  # type: ignore[list-item]
+        {"context": "No document is named in this row."},
     ]
     return CitationContexts([write_rows(tmp_path / "contexts.jsonl.xz", rows)])
 

@@ -65,17 +65,14 @@ class Trainer:
         self._dev_step = -1
 
     def _start_from(self, folder: Path) -> None:
+        """Put the weights of another model, or of a finished warm-up, in the place of the base's."""
         source = folder if list(folder.glob("model.safetensors*")) else folder / "warmup"
-        found = {name: tensor.float() for name, tensor in read_weights(source).items()}
+        other, has_head = load_base(source, self.config.seed)
         own = self.model.state_dict()
-        found = matching_tag_head(found, own, source)
-        missing = [name for name in own if name not in found and not name.startswith("tag.")]
-        if missing:
-            raise TrainingError(f"{source} has no tensor '{missing[0]}'; start from a finished warm-up.")
-        try:
-            self.model.load_state_dict(found, strict=False)
-        except RuntimeError as error:
-            raise TrainingError(f"Weights in {source} do not fit the base ({error}); start from its own.") from error
+        found = matching_tag_head(other.state_dict(), own, source)
+        if not has_head or any(tensor.shape != own[name].shape for name, tensor in found.items()):
+            raise TrainingError(f"Weights in {source} do not fit the base; start from a finished warm-up of it.")
+        self.model.load_state_dict(found, strict=False)
 
     # -- the whole run ---------------------------------------------------------------------------------------
 

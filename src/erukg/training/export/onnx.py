@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from erukg.backends.session import open_session
 from erukg.errors import ModelError, require
 from erukg.training.model import TermModel
 
@@ -150,11 +151,7 @@ def run_onnx(
     path: str | Path, embeddings: NDArray[np.float32], mask: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """states, tags and vector of one batch by ONNX Runtime."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = open_session(Path(path), 1)
     states, tags, vector = session.run(["states", "tags", "vector"], {"embeddings": embeddings, "mask": mask})
     return states, tags, vector
 

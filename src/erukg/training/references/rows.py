@@ -48,8 +48,7 @@ class Problems:
         self.bad = 0
         self.examples: list[str] = []
         self.skipped: Counter[str] = Counter()
-        self._bad_of_file: Counter[Path] = Counter()
-        self._rows_of_file: Counter[Path] = Counter()
+        self._file_rows = self._file_bad = 0
 
     @classmethod
     def quiet(cls) -> Problems:
@@ -59,29 +58,29 @@ class Problems:
     def add(self, path: Path, line: int, reason: str) -> None:
         """Note a bad row; the first few are kept for show."""
         self.bad += 1
-        self._bad_of_file[path] += 1
+        self._file_bad += 1
         if len(self.examples) < _SHOWN:
             self.examples.append(f"{path}:{line}: {reason}")
         # Ten bad rows are no reason to give up before the end of the file shows what share they are.
-        if self._bad_of_file[path] >= 1000:
+        if self._file_bad >= 1000:
             self._check(path)
 
     def skip(self, reason: str) -> None:
         """Note a well-formed row that is of no use."""
         self.skipped[reason] += 1
 
-    def row(self, path: Path) -> None:
+    def row(self) -> None:
         """Note that one more row was read."""
         self.rows += 1
-        self._rows_of_file[path] += 1
+        self._file_rows += 1
 
     def finish(self, path: Path) -> None:
         """At the end of a file: refuse it if too many of its rows were bad."""
         self._check(path)
-        del self._bad_of_file[path], self._rows_of_file[path]
+        self._file_rows = self._file_bad = 0
 
     def _check(self, path: Path) -> None:
-        bad, rows = self._bad_of_file[path], self._rows_of_file[path]
+        bad, rows = self._file_bad, self._file_rows
         if self.tolerance < 1 and ((bad and bad == rows) or bad > max(10, self.tolerance * rows)):
             first = next((e for e in self.examples if e.startswith(f"{path}:")), str(path))
             raise TrainingError(
@@ -98,11 +97,11 @@ def read_lines(path: Path, problems: Problems) -> Iterator[Line]:
             for line in lines(stream, LONGEST_LINE):
                 number = line.number
                 if line.problem is not None:
-                    problems.row(path)
+                    problems.row()
                     # What follows the reason is advice for other commands.
                     problems.add(path, number, line.problem.partition(";")[0])
                 elif line.text.strip():
-                    problems.row(path)
+                    problems.row()
                     yield line
     except (lzma.LZMAError, zlib.error, EOFError) as error:
         raise TrainingError(f"{path} is damaged after line {number} ({error}); fetch the file again.") from error
