@@ -295,9 +295,9 @@ def test_bad_rows_are_named_by_file_and_line(tmp_path: Path) -> None:
     problems = Problems()
     assert len(list(Corpus([path]).documents(problems))) == len(PAPERS)
     assert problems.bad == 4
-    assert problems.examples[0].startswith(f"{path}:1: not JSON")
+    assert problems.examples[0].startswith(f"{path}:1: It is not JSON")
     assert problems.examples[1:] == [
-        f"{path}:3: not a JSON object",
+        f"{path}:3: It is JSON, but not an object.",
         f"{path}:9: the document has neither title nor abstract",
         f"{path}:10: 'title' must be text",
     ]

@@ -109,7 +109,7 @@ def test_runs_share_a_warm_up_and_leave_types_out(
 
 def test_a_time_boxed_stage_decays_fully(prepared: Path, tiny_base: Path, tmp_path: Path) -> None:
     settings = {
-        "mlm": stage("mlm", steps=100_000, max_seconds=0.6, warmup_steps=1),
+        "mlm": stage("mlm", steps=100_000, max_seconds=2.0, warmup_steps=1),
         "splade": stage("splade", steps=0),
         "tags": stage("tags", steps=0),
         "log_every": 1,

@@ -231,7 +231,9 @@ class Batches:
         titles = np.asarray(data.titles[documents], dtype=np.int64)
         # A document that is only a title keeps it: an empty text teaches nothing.
         starts = np.where(kept | (starts + titles >= ends), starts, starts + titles)
-        groups, order = self._grouped(starts, np.minimum(ends - starts, self.document_length - 2))
+        lengths = np.minimum(ends - starts, self.document_length - 2)
+        parts, order = self._by_length(lengths)
+        groups = [self._pad(data.ids, starts[p], lengths[p], self.document_length)[0] for p in parts]
         tags = self.tags(step, tag_batch) if tag_batch and self.has_tags else None
         return TripletBatch(group, groups, order, references, documents, tags)
 
@@ -245,14 +247,11 @@ class Batches:
         stop = int(heads[first + words]) if first + words < len(heads) else length
         return begin + int(heads[first]), stop - int(heads[first])
 
-    def _grouped(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[list[Group], NDArray[np.int64]]:
-        by_length = np.argsort(lengths, kind="stable")
-        groups = [
-            self._pad(self.data.ids, starts[part], lengths[part], self.document_length)[0]
-            for part in np.array_split(by_length, self.config.groups)
-            if len(part)
-        ]
-        return groups, np.argsort(by_length, kind="stable")
+    def _by_length(self, lengths: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Rows in groups of similar length, and the order that puts the rows of all groups right again."""
+        order = np.argsort(lengths, kind="stable")
+        parts = [part for part in np.array_split(order, self.config.groups) if len(part)]
+        return parts, np.argsort(order, kind="stable")
 
     def mlm(self, step: int, batch: int) -> MlmBatch:
         """Batch `step` of the warm-up: whole documents, a share of their pieces masked."""
@@ -264,11 +263,8 @@ class Batches:
         spare = np.maximum(ends - starts - room, 0)
         starts = starts + rng.integers(0, spare + 1)
         lengths = np.minimum(ends - starts, room)
-        by_length = np.argsort(lengths, kind="stable")
         result = MlmBatch([], [], [])
-        for part in np.array_split(by_length, self.config.groups):
-            if not len(part):
-                continue
+        for part in self._by_length(lengths)[0]:
             group, row, column, source = self._pad(data.ids, starts[part], lengths[part], self.document_length)
             hit = rng.random(len(row)) < self.config.mlm_mask
             row, column = row[hit], column[hit]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from erukg.core.neighbours import Neighbourhood
 from erukg.core.ranking import Pool, Weights, build_pool, drop_contained, rank_pool
 from erukg.core.settings import Settings
 from erukg.errors import TrainingError
+from erukg.io.objects import read_objects
 from erukg.research.evaluation.metrics import CUTOFFS, DEPTH
 
 __all__ = ["DevDocument", "DevScores", "f_scores", "load_dev", "score_documents"]
@@ -104,18 +104,16 @@ def load_dev(folder: str | Path, limit: int, vocabulary: Vocabulary) -> dict[str
     sets: dict[str, list[DevDocument]] = {}
     for path in sorted(Path(folder).glob("*.jsonl")):
         documents: list[DevDocument] = []
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if limit and len(documents) >= limit:
-                    break
-                try:
-                    row = json.loads(line)
-                    if row["gold"]:
-                        documents.append(_parse(row, vocabulary))
-                except (KeyError, TypeError, ValueError, AttributeError) as error:
-                    raise TrainingError(
-                        f"Line {number} of {path} is not a development document ({error}); prepare the folder again."
-                    ) from error
+        for number, row in read_objects(path):
+            if limit and len(documents) >= limit:
+                break
+            try:
+                if row["gold"]:
+                    documents.append(_parse(row, vocabulary))
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise TrainingError(
+                    f"Line {number} of {path} is not a development document ({error}); prepare the folder again."
+                ) from error
         if documents:
             sets[path.stem] = documents
     return sets

@@ -20,19 +20,19 @@ from erukg.core.candidates import penn_class
 from erukg.core.document import Document
 from erukg.core.tagging import Tagger
 from erukg.errors import InputError, TrainingError
+from erukg.io.objects import numbered_lines, parse_object
 from erukg.io.progress import progress
 from erukg.training.arrays import ArrayWriter
 from erukg.training.config import TAG_CLASSES
 from erukg.training.folders import prepared_folder, write_json
 from erukg.training.pieces import load_tokenizer
 from erukg.training.references.base import paper_of
-from erukg.training.references.rows import Problems, parse_row, read_lines
+from erukg.training.references.rows import Problems, read_lines
 
 __all__ = ["FORMAT", "LONGEST", "TaggedSummary", "TaggedText", "prepare_tagged", "read_tagged", "tag_files"]
 
 FORMAT = "erukg-tagged"
 LONGEST = 510
-_LONGEST_LINE = 1 << 16
 # Universal tags, for text that was tagged with them.
 _UNIVERSAL = {"NOUN": "NN", "PROPN": "NNP", "ADJ": "JJ", "NUM": "CD"}
 
@@ -158,7 +158,7 @@ def _drawn(path: Path, count: int, seed: int) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for number, text in sorted(kept):
         try:
-            paper = paper_of(parse_row(text))
+            paper = paper_of(parse_object(text))
         except InputError as error:
             problems.add(path, number, str(error))
             continue
@@ -173,26 +173,19 @@ def read_tagged(path: str | Path) -> Iterator[TaggedText]:
 
     Lines that begin with "#" and a space are comments, as in CoNLL files.
     """
-    path = Path(path)
     words: list[str] = []
     tags: list[str] = []
-    try:
-        with path.open(encoding="utf-8") as file:
-            number = 0
-            while line := file.readline(_LONGEST_LINE):
-                number += 1
-                if not line.strip():
-                    if words:
-                        yield words, tags
-                    words, tags = [], []
-                elif not line.startswith("# "):
-                    fields = line.rstrip("\r\n").split("\t")
-                    if len(fields) != 2 or not all(fields) or len(line) == _LONGEST_LINE:
-                        raise TrainingError(f"Line {number} of {path} is not a word, a tab and a tag; correct it.")
-                    words.append(fields[0])
-                    tags.append(_UNIVERSAL.get(fields[1], fields[1]))
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrainingError(f"{path} cannot be read ({error}); give a text file in UTF-8.") from error
+    for number, line in numbered_lines(Path(path)):
+        if not line.strip():
+            if words:
+                yield words, tags
+            words, tags = [], []
+        elif not line.startswith("# "):
+            fields = line.rstrip("\r\n").split("\t")
+            if len(fields) != 2 or not all(fields):
+                raise TrainingError(f"Line {number} of {path} is not a word, a tab and a tag; correct it.")
+            words.append(fields[0])
+            tags.append(_UNIVERSAL.get(fields[1], fields[1]))
     if words:
         yield words, tags
 

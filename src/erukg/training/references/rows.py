@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import lzma
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from erukg.errors import InputError, TrainingError
-from erukg.io.streams import Line, lines, open_bytes
+from erukg.io.objects import parse_object
+from erukg.io.streams import DAMAGED, Line, lines, open_bytes
 
 __all__ = [
     "LONGEST_LINE",
@@ -19,7 +17,6 @@ __all__ = [
     "Row",
     "list_of",
     "object_of",
-    "parse_row",
     "parse_rows",
     "read_lines",
     "text_of",
@@ -94,31 +91,19 @@ def read_lines(path: Path, problems: Problems) -> Iterator[Line]:
     number = 0
     try:
         with open_bytes(path) as stream:
-            for line in lines(stream, LONGEST_LINE):
+            for line in lines(stream, LONGEST_LINE, advice=""):
                 number = line.number
                 if line.problem is not None:
                     problems.row()
-                    # What follows the reason is advice for other commands.
-                    problems.add(path, number, line.problem.partition(";")[0])
+                    problems.add(path, number, line.problem)
                 elif line.text.strip():
                     problems.row()
                     yield line
-    except (lzma.LZMAError, zlib.error, EOFError) as error:
+    except DAMAGED as error:
         raise TrainingError(f"{path} is damaged after line {number} ({error}); fetch the file again.") from error
     except (OSError, InputError) as error:
         where = f" after line {number}" if number else ""
         raise TrainingError(f"{path} cannot be read{where} ({error}); check the path and the file.") from error
-
-
-def parse_row(text: str) -> Row:
-    """The JSON object on a line; raises an `InputError` that says why there is none."""
-    try:
-        row = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON ({error})") from error
-    if not isinstance(row, dict):
-        raise InputError("not a JSON object")
-    return row
 
 
 def parse_rows(files: Iterable[Path], problems: Problems, parse: Callable[[Row], T]) -> Iterator[T]:
@@ -126,7 +111,7 @@ def parse_rows(files: Iterable[Path], problems: Problems, parse: Callable[[Row],
     for path in files:
         for line in read_lines(path, problems):
             try:
-                parsed = parse(parse_row(line.text))
+                parsed = parse(parse_object(line.text))
             except InputError as error:
                 problems.add(path, line.number, str(error))
                 continue
