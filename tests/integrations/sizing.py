@@ -25,8 +25,9 @@ from erukg.collection import Collection, DocumentRecord, Writer, slim
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.assembling import assemble
 from erukg.collection.manifest import SegmentEntry
-from erukg.integrations.ray.partitions import InputFile, list_inputs, scan
+from erukg.integrations.ray.partitions import list_inputs, scan
 from erukg.io import InputDocument, read_documents
+from erukg.io.sources import SourceFile
 from erukg.research.benchmark.texts import documents as made_up
 
 _WORKER = """
@@ -120,7 +121,7 @@ def main() -> None:
             for _ in range(given.copies):
                 file.writelines(json.dumps({"id": id, "text": text}) + "\n" for id, text in texts)
         (listed,) = list_inputs([str(lines)])
-        assert isinstance(listed, InputFile)
+        assert isinstance(listed, SourceFile)
         seconds, _ = cpu(lambda: scan(listed, 10_000))
         out["planning: MB a core second"] = lines.stat().st_size / 1e6 / seconds
     finally:

@@ -26,7 +26,7 @@ from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition, read_partition
 from erukg.integrations.ray.plan import Plan
 from erukg.integrations.ray.storage import Store
-from erukg.integrations.ray.tasks import Job, OnBad, Process, Resources
+from erukg.integrations.ray.tasks import Job, OnBad, Resources, Written
 from erukg.io import BadDocument, InputDocument, Limits
 from erukg.io.places import is_uri
 
@@ -48,29 +48,22 @@ class CollectionJob(Job):
     def settings(self) -> dict[str, Any]:
         return {"command": "collection build", "terms": self.most_terms, **Job.settings(self)}
 
-    def load(self) -> Process:
-        analyser = load_analyser(local_copy(self.model), self.device, self.threads, keep_open=True)
-        return partial(_write_segments, self, analyser)
+    def load(self) -> Analyser:
+        return load_analyser(local_copy(self.model), self.device, self.threads, keep_open=True)
 
-
-def _write_segments(
-    job: CollectionJob,
-    analyser: Analyser,
-    partition: Partition,
-    documents: Iterator[InputDocument],
-    store: Store,
-    on_bad: OnBad,
-) -> tuple[int, tuple[dict[str, Any], ...]]:
-    files: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="erukg-part-") as folder:
-        segments = write_part(Path(folder), documents, analyser, most_terms=job.most_terms, on_bad=on_bad)
-        for number, entry in enumerate(segments):
-            name = f"part-{partition.number:06d}-{number:02d}.segment"
-            with store.create(name) as stream, (Path(folder) / entry.file.name).open("rb") as source:
-                shutil.copyfileobj(source, stream, _CHUNK)
-            sizes = {"bytes": entry.file.bytes, "crc32": entry.file.crc32}
-            files.append({"name": name, "documents": entry.documents, "length": entry.length, **sizes})
-    return sum(entry.documents for entry in segments), tuple(files)
+    def process(
+        self, loaded: Analyser, partition: Partition, documents: Iterator[InputDocument], store: Store, on_bad: OnBad
+    ) -> Written:
+        files: list[dict[str, Any]] = []
+        with tempfile.TemporaryDirectory(prefix="erukg-part-") as folder:
+            segments = write_part(Path(folder), documents, loaded, most_terms=self.most_terms, on_bad=on_bad)
+            for number, entry in enumerate(segments):
+                name = f"part-{partition.number:06d}-{number:02d}.segment"
+                with store.create(name) as stream, (Path(folder) / entry.file.name).open("rb") as source:
+                    shutil.copyfileobj(source, stream, _CHUNK)
+                sizes = {"bytes": entry.file.bytes, "crc32": entry.file.crc32}
+                files.append({"name": name, "documents": entry.documents, "length": entry.length, **sizes})
+        return sum(entry.documents for entry in segments), tuple(files)
 
 
 def build_collection(

@@ -23,11 +23,11 @@ from erukg.integrations.ray.plan import CRASHED, DONE, FAILED, Outcome, mark_nam
 from erukg.integrations.ray.storage import Store
 from erukg.io import BadDocument, InputDocument, Limits
 
-__all__ = ["Job", "OnBad", "Process", "Resources", "TaskRunner"]
+__all__ = ["Job", "OnBad", "Resources", "TaskRunner", "Written"]
 
 OnBad = Callable[[BadDocument], None]
-Process = Callable[[Partition, Iterator[InputDocument], Store, OnBad], tuple[int, tuple[dict[str, Any], ...]]]
-"""Writes the results of a partition's documents to the store: how many there are, and the files they are in."""
+Written = tuple[int, tuple[dict[str, Any], ...]]
+"""How many results there are, and a description of the files they are in."""
 
 # Problems of one partition that are sent to the driver; its mark holds all of them.
 _PROBLEMS_SENT = 20
@@ -90,13 +90,18 @@ class Job:
             "document_bytes": self.limits.document_bytes,
         }
 
-    def load(self) -> Process:
+    def load(self) -> Any:
+        """What `process` works with; loaded once per worker process."""
+        raise NotImplementedError
+
+    def process(
+        self, loaded: Any, partition: Partition, documents: Iterator[InputDocument], store: Store, on_bad: OnBad
+    ) -> Written:
+        """Write the results of a partition's documents to the store."""
         raise NotImplementedError
 
 
-@lru_cache(maxsize=1)
-def _load(job: Job) -> Process:
-    return job.load()
+_load = lru_cache(maxsize=1)(lambda job: job.load())
 
 
 def run_partition(
@@ -106,7 +111,7 @@ def run_partition(
 
     Raises when the job cannot be loaded, which no other worker could do either; all else is in the outcome.
     """
-    process = _load(job)
+    loaded = _load(job)
     problems: list[tuple[str, str]] = []
 
     def report(bad: BadDocument) -> None:
@@ -123,7 +128,7 @@ def run_partition(
                 yield item
 
     try:
-        count, files = process(partition, documents(), store, report)
+        count, files = job.process(loaded, partition, documents(), store, report)
         outcome = Outcome(partition.number, DONE, count, len(problems), tuple(problems), files)
         store.write(mark_name(partition.number), outcome.to_json().encode())
     except (ErukgError, OSError, MemoryError) as error:  # something around the documents, which may pass
