@@ -120,7 +120,7 @@ def test_expand_keeps_rows_and_their_form(command: Command, tmp_path: Path) -> N
 
 
 def test_bad_partitions_are_reported_and_stop_nothing(cluster: Any, tiny_model: Path, tmp_path: Path) -> None:
-    good = [{"id": i, "text": "sea ice radar"} for i in range(10)]
+    good: list[dict[str, Any]] = [{"id": i, "text": "sea ice radar"} for i in range(10)]
     folder = tmp_path / "in"
     folder.mkdir()
     write_rows(folder / "a.jsonl", good)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from erukg.collection.records import read_rows
-from erukg.core.results import Keyphrase, Keyphrases, Source
+from erukg.core.neighbours import Source
+from erukg.core.results import Keyphrase, Keyphrases
 from erukg.errors import InputError
-from erukg.integrations.ray.partitions import Partition, SourceFile, list_inputs, read_partition, scan
+from erukg.integrations.ray.partitions import Partition, list_inputs, read_partition, scan
 from erukg.integrations.ray.plan import Outcome, Plan, mark_name, read_marks
 from erukg.integrations.ray.storage import Store
 from erukg.io import BadDocument, InputDocument, Limits, read_documents
@@ -26,7 +28,7 @@ from erukg.io.places import FoundFile
 from erukg.io.sources import SourceFile
 from erukg.io.writers import ParquetWriter
 
-PACK = {".jsonl": bytes, ".jsonl.gz": gzip.compress, ".jsonl.xz": lzma.compress}
+PACK: dict[str, Callable[[bytes], bytes]] = {".jsonl": bytes, ".jsonl.gz": gzip.compress, ".jsonl.xz": lzma.compress}
 LINES = st.sampled_from(
     [
         b'{"id": 1, "text": "sea ice"}',
