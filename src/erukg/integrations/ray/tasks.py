@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+from uuid import uuid4
 
 from erukg._version import __version__
 from erukg.backends import ModelFolder, find_model
@@ -101,17 +102,23 @@ class Job:
         raise NotImplementedError
 
 
-_load = lru_cache(maxsize=1)(lambda job: job.load())
+@lru_cache(maxsize=1)
+def _load(job: Job, run: str) -> Any:
+    """Loaded again for every run of a job, since files may have changed in between."""
+    return job.load()
 
 
 def run_partition(
-    job: Job, store: Store, partition: Partition, left_out: Mapping[int, str], rows: range = range(_MOST_ROWS)
+    job: Job, run: str, store: Store, partition: Partition, left_out: Mapping[int, str], rows: range = range(_MOST_ROWS)
 ) -> Outcome:
     """The Ray task: process `rows` of a partition, except those `left_out` for the reasons given.
 
-    Raises when the job cannot be loaded, which no other worker could do either; all else is in the outcome.
+    Raises when there is a reason why no worker could load the job; all else is in the outcome.
     """
-    loaded = _load(job)
+    try:
+        loaded = _load(job, run)
+    except OSError as error:  # a disk or a network, which may recover
+        return Outcome.of_error(partition, FAILED, error)
     problems: list[tuple[str, str]] = []
 
     def report(bad: BadDocument) -> None:
@@ -138,10 +145,10 @@ def run_partition(
     return replace(outcome, problems=outcome.problems[:_PROBLEMS_SENT])
 
 
-def probe_rows(job: Job, partition: Partition, rows: range) -> Outcome:
+def probe_rows(job: Job, run: str, partition: Partition, rows: range) -> Outcome:
     """A Ray task that processes rows only to see whether they crash it."""
     with tempfile.TemporaryDirectory(prefix="erukg-probe-") as scratch:
-        return run_partition(job, Store(scratch), partition, {}, rows)
+        return run_partition(job, run, Store(scratch), partition, {}, rows)
 
 
 class TaskRunner:
@@ -149,7 +156,7 @@ class TaskRunner:
 
     def __init__(self, ray: Any, job: Job, store: Store, resources: Resources) -> None:
         resources.check(ray)
-        self._ray, self._job, self._store = ray, job, store
+        self._ray, self._store, self._job = ray, store, (job, uuid4().hex)
         self._slots = Semaphore(resources.workers or _SUBMITTED)
         # Ray would retry for ever what its memory monitor ended, so retries are ours. `max_calls` keeps processes with
         # a GPU for more than one task.
@@ -159,7 +166,7 @@ class TaskRunner:
     async def process(self, partition: Partition) -> Outcome:
         """The last outcome of a partition: what went wrong is tried again, without the documents that crash it."""
         left_out: dict[int, str] = {}
-        arguments = self._job, self._store, partition
+        arguments = *self._job, self._store, partition
         outcome = await self._run(_LOSSES, partition, self._run_partition, *arguments, left_out)
         if outcome.status == CRASHED:
             left_out = await self._find_crashing(partition)
@@ -175,7 +182,7 @@ class TaskRunner:
         while suspects:
             rows = suspects.pop()
             losses = 2 if len(rows) == 1 else 1
-            outcome = await self._run(losses, partition, self._probe_rows, self._job, partition, rows)
+            outcome = await self._run(losses, partition, self._probe_rows, *self._job, partition, rows)
             if outcome.status != CRASHED:
                 continue
             if not rows or len(found) == _MOST_CRASHING:
