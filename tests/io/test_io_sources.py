@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +16,8 @@ import pytest
 
 from erukg.errors import InputError
 from erukg.io import BadDocument, InputDocument, Limits, count_rows, find_sources, read_documents, source_key
-from erukg.io.objects import parse_object, read_lines, read_objects
+from erukg.io.forms import FORMS, SUFFIXES, Form
+from erukg.io.objects import numbered_lines, read_objects
 
 ROWS = [{"id": "a", "title": "Sea ice", "text": "radar"}, {"id": "b", "title": None, "text": "graphs"}]
 TEXTS = ["Sea ice\nradar", "graphs"]
@@ -98,6 +101,28 @@ def test_parquet_without_text(tmp_path: Path) -> None:
     assert "its columns: 'name'" in item.message
 
 
+def test_parquet_has_the_limits_of_the_other_forms(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(parquet([{"text": "x" * 60}, {"text": "short"}]))
+    long, short = read_documents([tmp_path / "a.parquet"], limits=Limits(document_bytes=50))
+    assert long == BadDocument(f"{tmp_path}/a.parquet:1", "The row is longer than 5e-05 MB; --max-mb raises the limit.")
+    assert isinstance(short, InputDocument)
+
+
+def test_a_new_form_is_a_reader_and_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_shout(stream: IO[bytes], name: str, limits: Limits) -> Iterator[InputDocument | BadDocument]:
+        yield InputDocument(name, stream.read(limits.document_bytes).decode().upper(), name)
+
+    shout = Form("shout", (".shout",), read_shout, single=True)
+    monkeypatch.setitem(FORMS, "shout", shout)
+    monkeypatch.setitem(SUFFIXES, ".shout", shout)
+    (tmp_path / "a.shout.gz").write_bytes(gzip.compress(b"sea ice"))
+    (found,) = read_documents([tmp_path])
+    assert isinstance(found, InputDocument)
+    assert found.text == "SEA ICE"
+    assert list(read_documents(["-"], form="shout", stdin=BytesIO(b"a"))) == [InputDocument("stdin", "A", "stdin")]
+    assert count_rows([tmp_path]) == 1
+
+
 def test_rows_are_counted(folder: Path, tmp_path: Path) -> None:
     assert count_rows([folder]) == 10
     (tmp_path / "x.txt").write_text("one\ntwo")
@@ -127,10 +152,10 @@ def test_objects(folder: Path, tmp_path: Path) -> None:
     assert list(read_objects(folder / "c.jsonl.gz")) == [(1, ROWS[0]), (2, ROWS[1])]
     path = tmp_path / "x.jsonl"
     for data, said in (
-        (b'\n{"a": 1}\n[1]\n', "x.jsonl:3: It is JSON, but not an object"),
-        (b'{"a": 1}\n{', "x.jsonl:2: It is not JSON"),
-        (b'{"a": 1}\n\xff\n', "x.jsonl:2: It is not UTF-8"),
-        (b'{"a": "' + b"x" * 100 + b'"}\n', r"x.jsonl:1: The line is longer than 5e-05 MB\."),
+        (b'\n{"a": 1}\n[1]\n', "x.jsonl, line 3: It is JSON, but not an object"),
+        (b'{"a": 1}\n{', "x.jsonl, line 2: It is not JSON"),
+        (b'{"a": 1}\n\xff\n', "x.jsonl, line 2: It is not UTF-8"),
+        (b'{"a": "' + b"x" * 100 + b'"}\n', r"x.jsonl, line 1: The line is longer than 5e-05 MB\."),
     ):
         path.write_bytes(data)
         with pytest.raises(InputError, match=said):
@@ -139,5 +164,5 @@ def test_objects(folder: Path, tmp_path: Path) -> None:
     for name in ("y.jsonl.gz", "none.jsonl"):
         with pytest.raises(InputError, match=name):
             list(read_objects(tmp_path / name))
-    path.write_bytes(b'{"a": 1}\n\n')
-    assert [parse_object(line.text) for line in read_lines(path)] == [{"a": 1}]
+    path.write_bytes(b"a\n\nb")
+    assert list(numbered_lines(path)) == [(1, "a\n"), (2, "\n"), (3, "b")]

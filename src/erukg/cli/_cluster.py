@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, printable, say
-from erukg.cli._options import Format, InputOptions, ModelOptions, OutputOptions, option
+from erukg.cli._options import Format, InputOptions, ModelOptions, OutputOptions, Threads, TopK, option
 from erukg.core.settings import Settings
 from erukg.errors import require
 from erukg.io import BadDocument
@@ -27,10 +27,11 @@ __all__ = [
     "Engine",
     "EngineOption",
     "Gpus",
+    "Job",
     "PartitionDocuments",
-    "RayJob",
     "Workers",
     "partitions_bar",
+    "run_on_ray",
 ]
 
 _PANEL = "Cluster"
@@ -79,10 +80,6 @@ class ClusterOptions:
     gpus: Gpus = 0.0
     partition: PartitionDocuments = 10_000
 
-    @property
-    def on_ray(self) -> bool:
-        return self.engine is Engine.ray
-
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -110,58 +107,63 @@ class Cluster:
         return "cuda" if self.pool.gpus else None
 
 
-@dataclass(frozen=True, slots=True)
-class RayJob:
-    """What `generate`, `extract` and `expand` want done."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What the commands that find keyphrases in documents are asked to do."""
 
-    command: str
     documents: InputOptions
     out: OutputOptions
     parts: ModelOptions
-    top_k: int
+    cluster: ClusterOptions
     settings: Settings
-    threads: int | None
-    append: bool = False
+    top_k: TopK = 10
+    threads: Threads = None
 
-    def run(self, options: ClusterOptions) -> None:
-        """Run the job and leave with the right exit code."""
-        cluster = Cluster(options.workers, options.gpus, options.partition, self.threads, self.parts.device)
-        collection, output = self.parts.chosen_collection, self.out.output
-        if output is None or output == "-":
-            raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
-        if self.out.format not in (None, Format.json, Format.parquet):
-            raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
-        from erukg.integrations.ray.driver import run_job
-        from erukg.integrations.ray.keyphrase_job import KeyphraseJob
-        from erukg.integrations.ray.node_cache import on_any_node
-        from erukg.integrations.ray.storage import Store
+    @property
+    def on_ray(self) -> bool:
+        return self.cluster.engine is Engine.ray
 
-        task = KeyphraseJob(
-            command=self.command,
-            model=on_any_node(self.parts.model),
-            collection=on_any_node(collection) if isinstance(collection, str) else collection,
-            tagger=self.parts.tagger.value,
-            device=cluster.worker_device,
-            threads=cluster.pool.cpus,
-            top_k=self.top_k,
-            explain=self.out.explain,
-            append=self.append,
-            form="parquet" if self.out.format is Format.parquet else "jsonl",
-            choices=self.settings,
-            limits=self.documents.limits,
+
+def run_on_ray(job: Job, command: str, *, append: bool = False) -> None:
+    """Run the job on Ray as this command does it, and leave with the right exit code."""
+    given, out, parts = job.cluster, job.out, job.parts
+    cluster = Cluster(given.workers, given.gpus, given.partition, job.threads, parts.device)
+    collection = parts.chosen_collection
+    if out.output is None or out.output == "-":
+        raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
+    if out.format not in (None, Format.json, Format.parquet):
+        raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
+    from erukg.integrations.ray.driver import run_job
+    from erukg.integrations.ray.keyphrase_job import KeyphraseJob
+    from erukg.integrations.ray.node_cache import on_any_node
+    from erukg.integrations.ray.storage import Store
+
+    task = KeyphraseJob(
+        command=command,
+        model=on_any_node(parts.model),
+        collection=on_any_node(collection) if isinstance(collection, str) else collection,
+        tagger=parts.tagger.value,
+        device=cluster.worker_device,
+        threads=cluster.pool.cpus,
+        top_k=job.top_k,
+        explain=out.explain,
+        append=append,
+        form="parquet" if out.format is Format.parquet else "jsonl",
+        choices=job.settings,
+        limits=job.documents.limits,
+    )
+    with partitions_bar() as (on_bad, on_progress):
+        summary = run_job(
+            task,
+            job.documents.paths or [],
+            Store(out.output),
+            cluster.pool,
+            form=job.documents.input_format,
+            partition_documents=cluster.partition,
+            on_bad=on_bad,
+            on_progress=on_progress,
         )
-        with partitions_bar() as (on_bad, on_progress):
-            summary = run_job(
-                task,
-                self.documents.paths or [],
-                Store(output),
-                cluster.pool,
-                form=self.documents.input_format,
-                partition_documents=cluster.partition,
-                on_bad=on_bad,
-                on_progress=on_progress,
-            )
-        _finish(summary, output)
+    _finish(summary, out.output)
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
@@ -15,6 +15,7 @@ from erukg.cli._common import choose_device, say
 from erukg.core.settings import Settings
 from erukg.errors import did_you_mean
 from erukg.io import FORMS, Limits
+from erukg.io.forms import SUFFIXES
 
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Format",
     "InputOptions",
-    "MaxMb",
     "ModelOptions",
     "OutputOptions",
     "Paths",
-    "Resume",
     "Threads",
     "TopK",
+    "max_mb",
     "option",
     "options",
 ]
@@ -58,25 +58,28 @@ def option(*names: str, panel: str | None = None, **settings: Any) -> Any:
     return typer.Option(*names, rich_help_panel=panel, **settings)
 
 
+def given(default: object, help: str, *short: str, **settings: Any) -> Any:
+    """A field of a group of options: `--name` (and `short`), with what else `option` takes."""
+    return field(default=default, metadata={"help": help, "short": short, "settings": settings})
+
+
 Paths: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="PATHS",
-        help="Files (.txt .md .jsonl .csv .tsv .pdf .parquet, also .gz and .xz), folders, URIs, or - for standard "
-        "input.",
+        help=f"Files ({' '.join(SUFFIXES)}, also .gz and .xz), folders, URIs, or - for standard input.",
         show_default=False,
     ),
 ]
 TopK: TypeAlias = Annotated[int, option("--top-k", "-k", min=1, help="How many present and how many absent phrases.")]
-Resume: TypeAlias = Annotated[
-    bool, option("--resume", help="Go on with an interrupted --output (JSON Lines): skip documents already in it.")
-]
 Threads: TypeAlias = Annotated[
     int | None, option("--threads", min=1, help="How many documents at a time.", show_default="one per core")
 ]
-MaxMb: TypeAlias = Annotated[
-    float, option("--max-mb", min=0.001, max=2000, help="Largest document, in megabytes.", panel="Input")
-]
+
+
+def max_mb(default: float) -> Any:
+    """The option `--max-mb` with this default."""
+    return given(default, "Largest document, in megabytes.", min=0.001, max=2000, panel="Input")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,21 +87,18 @@ class InputOptions:
     """What to read."""
 
     paths: Paths = None
-    input_format: Annotated[
-        str | None,
-        option(
-            "--input-format",
-            metavar="|".join(FORMS),
-            callback=_known_form,
-            help="What - and the files named here are, whatever their endings.",
-            show_default="by ending; - is text",
-            panel="Input",
-        ),
-    ] = None
-    max_mb: MaxMb = Limits().document_bytes / 1e6
-    max_pdf_seconds: Annotated[
-        float, option("--max-pdf-seconds", min=0.1, max=86_400, help="Longest time for one PDF.", panel="Input")
-    ] = Limits().pdf_seconds
+    input_format: str | None = given(
+        None,
+        "What - and the files named here are, whatever their endings.",
+        metavar=f"<{'|'.join(FORMS)}>",
+        callback=_known_form,
+        show_default="by ending; - is text",
+        panel="Input",
+    )
+    max_mb: float = max_mb(Limits().document_bytes / 1e6)
+    max_pdf_seconds: float = given(
+        Limits().pdf_seconds, "Longest time for one PDF.", min=0.1, max=86_400, panel="Input"
+    )
 
     @property
     def limits(self) -> Limits:
@@ -109,60 +109,38 @@ class InputOptions:
 class OutputOptions:
     """Where and how to write results."""
 
-    format: Annotated[
-        Format | None,
-        option(
-            "--format",
-            "-f",
-            help="How to write results; json is JSON Lines.",
-            show_default="as --output ends; else table on a terminal, json in a pipe",
-        ),
-    ] = None
-    output: Annotated[
-        str | None,
-        option(
-            "--output",
-            "-o",
-            help="Write here; the file appears when it is complete. For --engine ray a folder or URI.",
-            show_default="the terminal",
-        ),
-    ] = None
-    resume: Resume = False
-    explain: Annotated[bool, option("--explain", help="Show what each score is made of: factors and term weights.")] = (
-        False
+    format: Format | None = given(  # noqa: RUF009 (it is a field)
+        None,
+        "How to write results; json is JSON Lines.",
+        "-f",
+        show_default="as --output ends; else table on a terminal, json in a pipe",
     )
+    output: str | None = given(
+        None,
+        "Write here, compressed when the name ends in .gz or .xz; the file appears when it is complete. "
+        "For --engine ray a folder or URI.",
+        "-o",
+        show_default="the terminal",
+    )
+    resume: bool = given(False, "Go on with an interrupted --output (JSON Lines): skip documents already in it.")
+    explain: bool = given(False, "Show what each score is made of: factors and term weights.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
     """What to work with."""
 
-    model: Annotated[
-        str | None, option("--model", help="Model folder.", show_default="the bundled model", panel="Parts")
-    ] = None
-    collection: Annotated[
-        str | None,
-        option(
-            "--collection",
-            help="Folder of the background collection.",
-            show_default="the bundled collection",
-            panel="Parts",
-        ),
-    ] = None
-    no_collection: Annotated[
-        bool, option("--no-collection", help="Work without a collection: no absent phrases.", panel="Parts")
-    ] = False
-    tagger: Annotated[
-        TaggerName, option("--tagger", help="Who tags the words: the model itself, spaCy or NLTK.", panel="Parts")
-    ] = TaggerName.model
-    device: Annotated[
-        str,
-        option(
-            "--device",
-            help="Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.",
-            panel="Parts",
-        ),
-    ] = "cpu"
+    model: str | None = given(None, "Model folder.", show_default="the bundled model", panel="Parts")
+    collection: str | None = given(
+        None, "Folder of the background collection.", show_default="the bundled collection", panel="Parts"
+    )
+    no_collection: bool = given(False, "Work without a collection: no absent phrases.", panel="Parts")
+    tagger: TaggerName = given(  # noqa: RUF009 (it is a field)
+        TaggerName.model, "What tags the words: the model itself, spaCy or NLTK.", panel="Parts"
+    )
+    device: str = given(
+        "cpu", "Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.", panel="Parts"
+    )
 
     @property
     def chosen_collection(self) -> str | Literal[False] | None:
@@ -198,66 +176,66 @@ Command: TypeAlias = Callable[..., None]
 def options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
     """Give a command the options of every dataclass among its parameters; it is called with the dataclasses.
 
-    A field is an option as its annotation says. Those of `Settings` and of limits, which say no more than a range and
-    a help, become one too. Fields named in `without` are no options and keep their defaults.
+    Each field is one: as its annotation says, or from its metadata, as in the groups here, in `Settings` and in limits.
+    A field that is a dataclass stands for the options of that. Fields named in `without` keep their defaults.
     """
 
     def decorate(command: Command) -> Command:
-        parameters: list[inspect.Parameter] = []
-        groups: dict[str, tuple[type, list[str]]] = {}
-        for own in inspect.signature(command, eval_str=True).parameters.values():
-            if dataclasses.is_dataclass(own.annotation):
-                made = [p for p in _parameters(own.annotation) if p.name not in without]
-                groups[own.name] = (own.annotation, [p.name for p in made])  # type: ignore[assignment]
-                parameters.extend(made)
-            else:
-                parameters.append(own.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        own = inspect.signature(command, eval_str=True).parameters
+        made = [p for parameter in own.values() for p in _parameters(parameter) if p.name not in without]
 
-        def run(**given: Any) -> None:
-            for name, (group, names) in groups.items():
-                given[name] = _make(group, {each: given.pop(each) for each in names})
-            command(**given)
+        def run(**values: Any) -> None:
+            command(**{name: _value(name, parameter.annotation, values) for name, parameter in own.items()})
 
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        run.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in made}
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         return run
 
     return decorate
 
 
-def _make(group: type, values: dict[str, Any]) -> object:
-    if group is not Settings:
-        return group(**values)
-    base = Settings.paper() if values.pop("paper") else Settings()
-    return base.replace(**{name: value for name, value in values.items() if value is not None})
+def _value(name: str, hint: Any, values: dict[str, Any]) -> Any:
+    """The value of a parameter, or the dataclass for it, from the values of all options."""
+    if not dataclasses.is_dataclass(hint):
+        return values[name]
+    hints = get_type_hints(hint)
+    names = [name for name in hints if name in values or dataclasses.is_dataclass(hints[name])]
+    fields = {name: _value(name, hints[name], values) for name in names}
+    if hint is not Settings:
+        return hint(**fields)  # type: ignore[operator]
+    base = Settings.paper() if values["paper"] else Settings()
+    return base.replace(**{name: value for name, value in fields.items() if value is not None})
 
 
-def _parameters(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    made = {f.name: (hints[f.name], f.default) for f in dataclasses.fields(group)}
-    for f in dataclasses.fields(group):
-        if group is Settings:
-            made[f.name] = _setting(f, hints[f.name]), None
-        elif f.metadata:
-            made[f.name] = Annotated[hints[f.name], _limit(f)], f.default
+def _parameters(own: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """The options that a parameter stands for: itself, or all those of the dataclass that it is."""
+    own, group = own.replace(kind=inspect.Parameter.KEYWORD_ONLY), own.annotation
+    if not dataclasses.is_dataclass(group):
+        yield own
+        return
     if group is Settings:
         paper = option("--paper", help="Start from the paper's values instead.", panel="Settings")
-        made = {"paper": (Annotated[bool, paper], False), **made}
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return [inspect.Parameter(name, kind, default=default, annotation=hint) for name, (hint, default) in made.items()]
+        yield own.replace(name="paper", annotation=Annotated[bool, paper], default=False)
+    hints = get_type_hints(group, include_extras=True)
+    for f in dataclasses.fields(group):
+        hint, default, flag = hints[f.name], f.default, "--" + f.name.replace("_", "-")
+        if group is Settings:  # what is not given is as in the base, so the default is only shown
+            hint, default = Annotated[hint | None, _setting(f, flag, hint is bool)], None
+        elif "settings" in f.metadata:
+            hint = Annotated[
+                hint, option(flag, *f.metadata["short"], help=f.metadata["help"], **f.metadata["settings"])
+            ]
+        elif f.metadata:
+            hint = Annotated[hint, option(f"--max-{flag[2:]}", help=f.metadata["help"], panel="Limits")]
+        yield from _parameters(own.replace(name=f.name, annotation=hint, default=default))
 
 
-def _limit(f: dataclasses.Field[Any]) -> object:
-    return option("--max-" + f.name.replace("_", "-"), help=f.metadata["help"], panel="Limits")
-
-
-def _setting(f: dataclasses.Field[Any], kind: Any) -> object:
-    """The option for a setting, from its type, default and metadata; `Settings` itself checks the range."""
-    names = "--" + f.name.replace("_", "-")
-    help, default = str(f.metadata["help"]), str(f.default)
-    if kind is bool:
-        names, default = f"{names}/--no-{names[2:]}", "yes" if f.default else "no"
+def _setting(f: dataclasses.Field[Any], flag: str, switch: bool) -> Any:
+    """The option for a setting; `Settings` itself checks the range."""
+    help, default = str(f.metadata["help"]).replace("[", "\\["), str(f.default)
+    if switch:
+        flag, default = f"{flag}/--no-{flag[2:]}", "yes" if f.default else "no"
     else:
         help += f" ({f.metadata['low']} to {f.metadata['high']})"
-    return Annotated[kind | None, option(names, help=help.replace("[", "\\["), show_default=default, panel="Settings")]
+    return option(flag, help=help, show_default=default, panel="Settings")

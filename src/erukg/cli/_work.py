@@ -18,6 +18,7 @@ from erukg.errors import InputError
 from erukg.io import BadDocument, InputDocument, find_form, named_form, read_documents
 from erukg.io.columns import Result, result_schema
 from erukg.io.outputs import Output
+from erukg.io.places import is_uri
 from erukg.io.progress import progress
 from erukg.io.streams import COMPRESSED
 from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
@@ -58,6 +59,8 @@ class Source:
         if path == "-" or self.form is not None:
             return named_form(self.form or "text").single
         form = find_form(path)
+        if is_uri(path):
+            return form is not None and form.single
         return not Path(path).is_dir() and (form is None or form.single)
 
     def refuse(self, output: Path | None) -> None:
@@ -142,10 +145,11 @@ def open_output(source: Source, options: OutputOptions, kind: type[Result]) -> O
     if options.resume and (path is None or chosen is not Format.json):
         raise typer.BadParameter("It goes with --output FILE in the format json.", param_hint="--resume")
     source.refuse(path)
+    schema = result_schema(kind, options.explain) if chosen is Format.parquet else None
 
     def writer(stream: IO[bytes]) -> Writer:
-        if chosen is Format.parquet:
-            return ParquetWriter(stream, result_schema(kind, options.explain))
+        if schema is not None:
+            return ParquetWriter(stream, schema)
         if chosen is Format.json:
             return JsonWriter(stream)
         return (CsvWriter if chosen is Format.csv else TableWriter)(stream, options.explain)

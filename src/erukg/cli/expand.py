@@ -8,12 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from erukg.cli._cluster import ClusterOptions, RayJob
-from erukg.cli._options import InputOptions, ModelOptions, OutputOptions, Threads, TopK, option, options
+from erukg.cli._cluster import Job, run_on_ray
+from erukg.cli._options import InputOptions, option, options
 from erukg.cli._work import Source, keep_part, output_path, process
 from erukg.core.expansion import check_row, expand_row
 from erukg.core.results import Keyphrases
-from erukg.core.settings import Settings
 from erukg.errors import InputError
 from erukg.io import InputDocument
 from erukg.io.outputs import Output
@@ -38,51 +37,36 @@ class _Rows(InputOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RowsOutput(OutputOptions):
-    output: Annotated[
-        str | None,
-        option(
-            "--output",
-            "-o",
-            help="Write here, compressed when the name ends in .gz or .xz; the file appears when it is complete. For "
-            "--engine ray a folder or URI.",
-            show_default="the terminal",
-        ),
-    ] = None
+class _Job(Job):
+    documents: _Rows
 
 
 @app.command()
 @options(without={"format", "explain", "input_format", "max_pdf_seconds"})
 def expand(
-    documents: _Rows,
-    out: _RowsOutput,
-    parts: ModelOptions,
-    cluster: ClusterOptions,
-    settings: Settings,
+    job: _Job,
     append: Annotated[
         bool, option("--append", help="Also add the phrases to the text, on a line of their own.")
     ] = False,
-    top_k: TopK = 10,
-    threads: Threads = None,
 ) -> None:
     """Add keyphrases to documents or queries: every line again, with the fields 'present' and 'absent'.
 
     Lines need an '_id' (or 'id') and a 'text' (or 'title', 'abstract'); all their fields are kept. For example:
     erukg expand corpus.jsonl --output expanded.jsonl.gz
     """
-    if cluster.on_ray:
-        RayJob("expand", documents, out, parts, top_k, settings, threads, append).run(cluster)
+    if job.on_ray:
+        run_on_ray(job, "expand", append=append)
         return
-    path = output_path(out.output)
-    if out.resume and path is None:
+    path = output_path(job.out.output)
+    if job.out.resume and path is None:
         raise typer.BadParameter("It goes with --output FILE.", param_hint="--resume")
-    lines = replace(documents, input_format="jsonl")
+    lines = replace(job.documents, input_format="jsonl")
     source = Source(lines, lambda document: check_row(document.fields or {}))
     for name in source.paths:
         if Path(name).is_dir():
             raise InputError(f"{name} is a folder; name the JSON Lines file in it that is to be expanded.")
     source.refuse(path)
-    generator = parts.load()
+    generator = job.parts.load()
 
     def row(document: InputDocument, found: Keyphrases) -> dict[str, Any]:
         present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
@@ -90,7 +74,7 @@ def expand(
 
     process(
         source,
-        Output(path, JsonWriter, resume=out.resume, keep=keep_part),
-        lambda items: generator.stream(items, top_k, settings, threads=threads),
+        Output(path, JsonWriter, resume=job.out.resume, keep=keep_part),
+        lambda items: generator.stream(items, job.top_k, job.settings, threads=job.threads),
         row,
     )

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from erukg.cli._cluster import ClusterOptions, RayJob
-from erukg.cli._options import InputOptions, ModelOptions, OutputOptions, Threads, TopK, option, options
+from erukg.cli._cluster import Job, run_on_ray
+from erukg.cli._options import option, options
 from erukg.cli._work import Source, open_output, process
 from erukg.core.results import Keyphrases, RankedPhrases
 from erukg.core.settings import Settings
@@ -33,71 +33,44 @@ _FINDING = {
     "drop_contained",
     "max_words",
 }
+_NOT_FOR_RANK = {"tagger", "device", "top_k", "engine", "workers", "gpus", "partition"}
 
 
 @app.command()
 @options()
-def generate(
-    documents: InputOptions,
-    out: OutputOptions,
-    parts: ModelOptions,
-    cluster: ClusterOptions,
-    settings: Settings,
-    top_k: TopK = 10,
-    threads: Threads = None,
-) -> None:
+def generate(job: Job) -> None:
     """Keyphrases of documents: those in the text and those not in it.
 
     For example: erukg generate paper.pdf, or erukg generate abstracts.jsonl --output phrases.jsonl
     """
-    _run("generate", documents, out, parts, cluster, settings, top_k, threads)
+    _run(job, "generate")
 
 
 @app.command()
 @options(without=_ABSENT | {"collection", "no_collection"})
-def extract(
-    documents: InputOptions,
-    out: OutputOptions,
-    parts: ModelOptions,
-    cluster: ClusterOptions,
-    settings: Settings,
-    top_k: TopK = 10,
-    threads: Threads = None,
-) -> None:
+def extract(job: Job) -> None:
     """Keyphrases in the text only, without a background collection (α = β = 1)."""
-    parts = replace(parts, no_collection=True)
-    _run("extract", documents, out, parts, cluster, settings.extraction(), top_k, threads)
+    parts = replace(job.parts, no_collection=True)
+    _run(replace(job, parts=parts, settings=job.settings.extraction()), "extract")
 
 
-def _run(
-    command: str,
-    documents: InputOptions,
-    out: OutputOptions,
-    parts: ModelOptions,
-    cluster: ClusterOptions,
-    settings: Settings,
-    top_k: int,
-    threads: int | None,
-) -> None:
-    if cluster.on_ray:
-        RayJob(command, documents, out, parts, top_k, settings, threads).run(cluster)
+def _run(job: Job, command: str) -> None:
+    if job.on_ray:
+        run_on_ray(job, command)
         return
-    source = Source(documents)
-    generator = parts.load(absent=True)
+    source = Source(job.documents)
+    generator = job.parts.load(absent=True)
     process(
         source,
-        open_output(source, out, Keyphrases),
-        lambda items: generator.stream(items, top_k, settings, explain=out.explain, threads=threads),
+        open_output(source, job.out, Keyphrases),
+        lambda items: generator.stream(items, job.top_k, job.settings, explain=job.out.explain, threads=job.threads),
     )
 
 
 @app.command()
-@options(without=_FINDING | {"tagger", "device"})
+@options(without=_FINDING | _NOT_FOR_RANK)
 def rank(
-    documents: InputOptions,
-    out: OutputOptions,
-    parts: ModelOptions,
-    settings: Settings,
+    job: Job,
     phrases: Annotated[
         Path | None,
         option(
@@ -109,8 +82,7 @@ def rank(
     phrase: Annotated[
         list[str] | None, option("--phrase", help="A phrase; may be repeated.", show_default=False)
     ] = None,
-    top_k: Annotated[int | None, option("--top-k", "-k", min=1, help="How many phrases.", show_default="all")] = None,
-    threads: Threads = None,
+    most: Annotated[int | None, option("--top-k", "-k", min=1, help="How many phrases.", show_default="all")] = None,
 ) -> None:
     """Score your own phrases (a thesaurus, subject headings, tags) against documents, present in them or not.
 
@@ -119,11 +91,13 @@ def rank(
     wanted = [*(phrase or ()), *(read_phrases(phrases) if phrases is not None else ())]
     if not wanted:
         raise typer.BadParameter("Give the phrases to rank with --phrases FILE or --phrase.", param_hint="--phrases")
-    source = Source(documents)
-    generator = parts.load()
+    source = Source(job.documents)
+    generator = job.parts.load()
     listed = generator.phrase_list(wanted)
     process(
         source,
-        open_output(source, out, RankedPhrases),
-        lambda items: generator.rank_stream(items, listed, settings, top_k=top_k, explain=out.explain, threads=threads),
+        open_output(source, job.out, RankedPhrases),
+        lambda items: generator.rank_stream(
+            items, listed, job.settings, top_k=most, explain=job.out.explain, threads=job.threads
+        ),
     )

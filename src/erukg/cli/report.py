@@ -12,7 +12,7 @@ import typer
 
 from erukg._version import __version__
 from erukg.cli._common import SOME_SKIPPED, say
-from erukg.cli._options import InputOptions, MaxMb, ModelOptions, Threads, TopK, option, options
+from erukg.cli._options import InputOptions, ModelOptions, Threads, TopK, max_mb, option, options
 from erukg.cli._work import Source, output_path, process
 from erukg.core.results import Keyphrases, RankedPhrases
 from erukg.core.settings import Settings
@@ -29,7 +29,7 @@ app = typer.Typer()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Documents(InputOptions):
-    max_mb: MaxMb = 5.0
+    max_mb: float = max_mb(5.0)
 
 
 class _HtmlWriter:

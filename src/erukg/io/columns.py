@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from functools import cache
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -67,7 +66,6 @@ def arrow_row(result: Result) -> dict[str, Any]:
     return row
 
 
-@cache
 def result_schema(kind: type[Result], explain: bool = False) -> Any:
     """The Arrow schema of results of this type: one row per document, lists of phrases inside."""
     pa = require("pyarrow", "parquet", _PURPOSE)

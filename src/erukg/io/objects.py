@@ -8,33 +8,29 @@ from pathlib import Path
 
 from erukg.errors import InputError
 from erukg.io.items import Limits
-from erukg.io.streams import DAMAGED, Line, lines, open_bytes, sentence
+from erukg.io.streams import DAMAGED, lines, open_bytes, sentence
 
-__all__ = ["parse_json", "parse_object", "read_lines", "read_objects"]
+__all__ = ["numbered_lines", "parse_json", "parse_object", "read_objects"]
 
 
 def read_objects(path: Path, limits: Limits | None = None) -> Iterator[tuple[int, dict[str, object]]]:
-    """The JSON objects of a file, one per line, with their line numbers; blank lines are passed over.
-
-    The first line that holds no object is refused with an `InputError`; to go on behind it, use `read_lines` and
-    `parse_object`.
-    """
-    for line in read_lines(path, limits):
-        try:
-            yield line.number, parse_object(line.text)
-        except InputError as error:
-            raise InputError(f"{path}:{line.number}: {error}") from error
+    """The JSON object on every line that is not blank, with the number of the line; raises as `numbered_lines`."""
+    for number, text in numbered_lines(path, limits):
+        if text.strip():
+            try:
+                yield number, parse_object(text)
+            except InputError as error:
+                raise InputError(f"{path}, line {number}: {error}") from error
 
 
-def read_lines(path: Path, limits: Limits | None = None) -> Iterator[Line]:
-    """The lines of a file, plain, .gz or .xz, that are not blank; raises an `InputError` that names file and line."""
+def numbered_lines(path: Path, limits: Limits | None = None) -> Iterator[tuple[int, str]]:
+    """Every line of a file, plain, .gz or .xz, with its number; raises an `InputError` that names file and line."""
     try:
         with open_bytes(path) as stream:
             for line in lines(stream, (limits or Limits()).document_bytes, advice=""):
                 if line.problem is not None:
-                    raise InputError(f"{path}:{line.number}: {line.problem}")
-                if line.text.strip():
-                    yield line
+                    raise InputError(f"{path}, line {line.number}: {line.problem}")
+                yield line.number, line.text
     except (OSError, *DAMAGED) as error:
         raise InputError(f"{path}: {sentence(error)}") from error
 

@@ -9,6 +9,7 @@ from typing import IO, Any
 from erukg.core.inputs import TEXT_FIELDS, document_from
 from erukg.errors import InputError, require
 from erukg.io.items import BadDocument, Items, Limits
+from erukg.io.streams import megabytes
 
 __all__ = ["check_columns", "count_parquet", "open_parquet", "read_parquet", "read_parquet_file"]
 
@@ -46,17 +47,26 @@ def read_parquet_file(stream: IO[bytes], name: str, limits: Limits) -> Items:
             stream = copy
         try:
             with open_parquet(stream) as file:
-                yield from read_parquet(file, name)
+                yield from read_parquet(file, name, limit=limits.document_bytes)
         except InputError:
             raise
         except (OSError, ValueError) as error:  # both are pyarrow's way to say that what it reads makes no sense
             raise InputError(_broken(error)) from error
 
 
-def read_parquet(file: Any, name: str, first: int = 0, stop: int | None = None, *, every_column: bool = False) -> Items:
-    """The documents of rows `first` to `stop` (none before it is reached), with only the columns that count.
+def read_parquet(
+    file: Any,
+    name: str,
+    first: int = 0,
+    stop: int | None = None,
+    *,
+    every_column: bool = False,
+    limit: int | None = None,
+) -> Items:
+    """The documents of rows `first` to `stop` (or to the end), with only the columns that count.
 
     Row groups outside that range are not touched; with `every_column` the documents' fields are the whole rows.
+    Documents of more than `limit` characters are refused.
     """
     names: list[str] = file.schema_arrow.names
     check_columns(names)
@@ -78,7 +88,10 @@ def read_parquet(file: Any, name: str, first: int = 0, stop: int | None = None, 
         for row in batch.slice(skip, max(0, keep - skip)).to_pylist():
             skip += 1
             try:
-                yield document_from(row, name, number + skip)
+                document = document_from(row, name, number + skip)
+                if limit is not None and len(document.text) > limit:
+                    raise InputError(f"The row is longer than {megabytes(limit)}; --max-mb raises the limit.")
+                yield document
             except InputError as error:
                 yield BadDocument(f"{name}:{number + skip}", str(error))
         number += batch.num_rows

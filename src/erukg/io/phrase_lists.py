@@ -8,7 +8,7 @@ from pathlib import Path
 from erukg.errors import InputError
 from erukg.io.forms import FORMS, find_form
 from erukg.io.items import BadDocument, Limits
-from erukg.io.objects import parse_json, read_lines
+from erukg.io.objects import numbered_lines, parse_json
 from erukg.io.streams import DAMAGED, open_bytes, sentence
 from erukg.io.tables import Rows
 
@@ -41,15 +41,16 @@ def _column(path: Path) -> Iterator[str]:
         wanted = columns.index("phrase")
         for number, row in rows:
             if isinstance(row, BadDocument):
-                raise InputError(f"{path}:{number}: {row.message}")
+                raise InputError(f"{path}, line {number}: {row.message}")
             if len(row) > wanted:
                 yield row[wanted]
 
 
 def _lines(path: Path) -> Iterator[str]:
     as_json = find_form(path) is FORMS["jsonl"]
-    for line in read_lines(path, Limits(document_bytes=_LONGEST_LINE)):
-        yield _from_json(line.text, f"{path}:{line.number}") if as_json else line.text
+    for number, text in numbered_lines(path, Limits(document_bytes=_LONGEST_LINE)):
+        if text.strip():
+            yield _from_json(text, f"{path}, line {number}") if as_json else text
 
 
 def _from_json(text: str, place: str) -> str:

@@ -152,19 +152,13 @@ def lines(
     for signature, what in _SIGNATURES:
         if head.startswith(signature[:4]):
             raise InputError(f"It is {what}, not lines of text; give the file its proper ending.")
-    head_bytes = head.removeprefix(codecs.BOM_UTF8)
-    offset += len(head) - len(head_bytes)
+    rest = head.removeprefix(codecs.BOM_UTF8)
+    offset += len(head) - len(rest)
     while True:
         number += 1
-        # The first bytes were read to look for a mark; a line may already end among them.
-        if head_bytes:
-            cut = head_bytes.find(b"\n") + 1
-            if cut:
-                raw, head_bytes = head_bytes[:cut], head_bytes[cut:]
-            else:
-                raw, head_bytes = head_bytes + stream.readline(limit + 1 - len(head_bytes)), b""
-        else:
-            raw = stream.readline(limit + 1)
+        # A line may already end among the first bytes, which were read to look for a mark.
+        raw, end, rest = rest.partition(b"\n")
+        raw += end or stream.readline(max(0, limit + 1 - len(raw)))
         if not raw:
             return
         start, offset = offset, offset + len(raw)
