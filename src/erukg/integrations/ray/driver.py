@@ -83,7 +83,7 @@ def run_job(
         raise InputError(f"{missing[0].place}: {missing[0].message}")
     settings = job.settings()
     inputs = [item for item in found if isinstance(item, SourceFile)]
-    files = tuple(item.file for item in inputs)
+    files = tuple(replace(item.file, named=False) for item in inputs)  # the same file, however it was found
     if inside := [file.name for file in files if file.uri.startswith(f"{store.root}/")]:
         raise InputError(f"The output folder {store.root} holds the input {inside[0]}; name another one.")
     plan = Plan.load(store)
