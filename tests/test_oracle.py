@@ -16,7 +16,7 @@ import oracle
 from erukg import KeyphraseGenerator, Settings
 from erukg.backends import Encoding, Pieces
 from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER
-from erukg.core.folding import hash_phrases
+from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Neighbourhood, Source, Terms
 
 WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", "zeta", "iota"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from erukg.core.candidates import Candidates, commonest, word_ranges
 from erukg.core.document import Document
-from erukg.core.folding import in_runs
+from erukg.core.hashing import in_runs
 
 __all__ = ["Located", "locate", "locate_candidates", "may_hold"]
 
