@@ -99,9 +99,9 @@ class _TagHead:
     """The tags of a model of this package."""
 
     def __init__(self, model: str | None) -> None:
-        from erukg.backends import Encoder, find_model
+        from erukg.backends import OnnxBackend, find_model
 
-        self._encoder = Encoder.load(find_model(model))
+        self._encoder = OnnxBackend.load(find_model(model))
 
     def classes(self, document: Document) -> NDArray[np.int8]:
         pieces = self._encoder.pieces(document.words)

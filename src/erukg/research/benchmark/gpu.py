@@ -20,7 +20,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from erukg.backends import BatchEncoder, Encoder, find_device, find_model
+from erukg.backends import OnnxBackend, find_device, find_model
 from erukg.backends.batch import join, pack
 from erukg.backends.threads import cores
 from erukg.collection import Collection
@@ -77,16 +77,16 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
     given = list(texts) if texts is not None else documents(300)
     if not given:
         raise InputError("There are no documents to measure with; give some, or none at all for the built-in ones.")
-    from erukg.backends.torch.encoder import TorchEncoder
+    from erukg.backends.torch.backend import TorchBackend
 
     device = "cpu" if plan.device == "cpu" else find_device(plan.device)
     if device is None:
         raise InputError("torch sees no CUDA device here, so there is nothing to measure on it.")
     folder = find_model(plan.model)
-    encoder = TorchEncoder.load(folder, device=device, arithmetic=plan.arithmetic, compiled=plan.compiled)
+    encoder = TorchBackend.load(folder, device=device, arithmetic=plan.arithmetic, compiled=plan.compiled)
     background = _open(plan, encoder)
     on_device = KeyphraseGenerator(encoder, background)
-    on_cpu = KeyphraseGenerator(Encoder.load(folder), background)
+    on_cpu = KeyphraseGenerator(OnnxBackend.load(folder), background)
     settings = on_cpu.settings.replace(neighbours=plan.neighbours)
     tasks = {"extract": settings.extraction()}
     if background is not None:
@@ -146,7 +146,7 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
     return report
 
 
-def _open(plan: GpuPlan, encoder: Encoder) -> Collection | None:
+def _open(plan: GpuPlan, encoder: OnnxBackend) -> Collection | None:
     if plan.no_collection:
         return None
     path = Path(plan.collection) if plan.collection is not None else bundled_collection(encoder.term_space)
@@ -279,13 +279,13 @@ def _single(generator: KeyphraseGenerator, texts: Sequence[str], settings: Setti
 
 def _host(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
     """Milliseconds of one core that a document takes beside the model, before and after it."""
-    assert isinstance(generator.encoder, BatchEncoder)
+    assert isinstance(generator.backend, BatchEncoder)
     some = list(islice(cycle(texts), min(200, max(plan.single, 1))))
     start = time.perf_counter()
     readings = [generator.read(text, plan.top_k, settings) for text in some]
     read = time.perf_counter() - start
     start = time.perf_counter()
-    encodings = [generator.encoder.encode(reading.pieces, reading.terms) for reading in readings]
+    encodings = [generator.backend.encode(reading.pieces, reading.terms) for reading in readings]
     encode = time.perf_counter() - start
     start = time.perf_counter()
     for reading, encoding in zip(readings, encodings, strict=True):

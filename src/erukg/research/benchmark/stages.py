@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from erukg.core.candidates import noun_phrases
+from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
-from erukg.core.locating import locate_candidates
 from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator
 
@@ -61,7 +60,7 @@ def time_stages(
 ) -> dict[str, Any]:
     """Milliseconds a document and share of the whole of each stage, over all texts."""
     spent = dict.fromkeys(STAGES, 0.0)
-    encoder = _Clock(generator.encoder, _ENCODER, spent)
+    encoder = _Clock(generator.backend, _ENCODER, spent)
     background = None if generator.background is None else _Clock(generator.background, _BACKGROUND, spent)
     timed = KeyphraseGenerator(encoder, background, settings=settings)
     timed.generate(texts[0], top_k)
@@ -73,7 +72,7 @@ def time_stages(
         end = time.perf_counter()
         document = Document.parse(text)
         parsed = time.perf_counter()
-        locate_candidates(document, noun_phrases(document, encoder.last["encode"].tags, settings.max_words))
+        find_candidates(document, encoder.last["encode"].tags, settings.max_words)
         whole += end - start
         spent["parse"] += parsed - end
         spent["tags and phrases"] += time.perf_counter() - parsed

@@ -106,7 +106,7 @@ def extracting(name: str, options: Options) -> Ours:
 
 def describe_model(generator: KeyphraseGenerator) -> dict[str, Any]:
     """What tells one model from another, its precision included."""
-    encoder = generator.encoder
+    encoder = generator.backend
     out: dict[str, Any] = {"weights": encoder.fingerprint}
     folder = getattr(encoder, "folder", None)
     if folder is not None:
