@@ -13,8 +13,7 @@ import numpy as np
 
 from erukg.core.hashing import hash_phrases, hash_runs
 from erukg.errors import InputError
-from erukg.io.inputs import read_documents
-from erukg.io.items import BadDocument
+from erukg.io import BadDocument, read_documents
 from erukg.research.baselines.base import best
 from erukg.research.baselines.folders import digest
 from erukg.research.baselines.frequencies import LONGEST, Frequencies, stem_words
