@@ -23,7 +23,7 @@ from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend, find_model
 from erukg.collection import Collection, DocumentRecord, Writer, slim
 from erukg.collection.analyser import ModelAnalyser
-from erukg.collection.assembling import assemble
+from erukg.collection.distributed import combine_parts
 from erukg.collection.manifest import SegmentEntry
 from erukg.integrations.ray.partitions import InputFile, list_inputs, scan
 from erukg.io import InputDocument, read_documents
@@ -104,7 +104,7 @@ def main() -> None:
                 parts.append((replace(entry), lambda path, source=source: shutil.copyfile(source, path) and None))
             name = folder / "whole"
             key = {"fingerprint": analyser.fingerprint, "vocab_size": analyser.vocab_size, "key": "sizing"}
-            seconds, _ = cpu(lambda: assemble(name, parts, **key))  # type: ignore[arg-type]
+            seconds, _ = cpu(lambda: combine_parts(name, parts, **key))  # type: ignore[arg-type]
         out["putting together: documents a core second"] = total / seconds
         size = sum(path.stat().st_size for path in name.iterdir())
         out["collection: bytes a document"] = size / total

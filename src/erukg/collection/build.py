@@ -15,10 +15,9 @@ from typing import TypeAlias, TypedDict, Unpack
 
 from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument
 from erukg.collection.manifest import MANIFEST, Journal
-from erukg.collection.sources import read_rows, source_key
 from erukg.collection.writer import PART_DOCUMENTS, Writer
 from erukg.errors import CollectionError, InputError
-from erukg.io import BadDocument, InputDocument, Limits
+from erukg.io import BadDocument, InputDocument, Limits, read_documents, source_key
 
 __all__ = [
     "BUILD",
@@ -92,7 +91,7 @@ def build(
     """
     key = _key("build", sources, analyser, options)
     with open_build(Path(out), analyser.fingerprint, analyser.vocab_size, key, restart) as writer:
-        report = _resume(writer, read_rows(sources, limits), analyser, BUILD, key, **options)
+        report = _resume(writer, read_documents(sources, limits=limits), analyser, BUILD, key, **options)
         writer.commit(Journal(BUILD, key, report.rows, report.bad), glossary=False)
         finish_build(writer)
         return report
@@ -136,7 +135,7 @@ def add(
         if restart and writer.manifest.journal is not None:
             writer.commit(None)
         _check_source(writer, key)
-        report = _resume(writer, read_rows(sources, limits), analyser, ADD, key, replace, **options)
+        report = _resume(writer, read_documents(sources, limits=limits), analyser, ADD, key, replace, **options)
         writer.commit(None)
         writer.tidy()
         return report

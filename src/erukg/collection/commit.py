@@ -143,9 +143,7 @@ def derive(
 
     Without `glossary` that part, which takes time in proportion to the whole collection, is left empty.
     """
-    frequencies = [
-        count_live(s.postings, d) if len(d) else s.frequencies for s, d in zip(segments, dead, strict=True)
-    ]
+    frequencies = [count_live(s.postings, d) if len(d) else s.frequencies for s, d in zip(segments, dead, strict=True)]
     phrases, counts, numbers = _glossary(DistinctForms(*((segments, dead) if glossary else ((), ()))), least)
     if not glossary:
         numbers = [np.empty(0, np.int32)] * len(segments)

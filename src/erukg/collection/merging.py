@@ -98,9 +98,7 @@ def _write_postings(
     file.add("frequencies", frequencies.astype(np.uint32))
 
 
-def _write_lists(
-    file: ArrayFileWriter, name: str, parts: Sequence[tuple[PackedLists, NDArray[np.int64]]]
-) -> None:
+def _write_lists(file: ArrayFileWriter, name: str, parts: Sequence[tuple[PackedLists, NDArray[np.int64]]]) -> None:
     slices = [
         (lists, rows[i : i + _LISTS_AT_ONCE]) for lists, rows in parts for i in range(0, len(rows), _LISTS_AT_ONCE)
     ]

@@ -17,7 +17,7 @@ rewriting its postings.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 from erukg.collection.arrays import PackedLists, damaged
 from erukg.core.kernels import kernel
 
-__all__ = ["BLOCK", "BLOCK_BITS", "DAMAGED", "count_live", "decode", "invert", "number_terms", "pack"]
+__all__ = ["BLOCK", "DAMAGED", "count_live", "decode", "invert", "number_terms", "pack"]
 
-BLOCK_BITS = 12
-BLOCK = 1 << BLOCK_BITS
+Int: TypeAlias = int | np.int64
+
+BLOCK = 1 << 12
 DAMAGED = "its posting lists are not as they were written"
 _WORDS_A_POSTING = 6  # the most that one posting can take: a stretch of its own with a large tf
 
@@ -174,7 +175,7 @@ def pack(
 
 
 @kernel()
-def _groups(words: NDArray[np.uint16], i: int, stop: int) -> tuple[int, int, int, int, int, int]:
+def _groups(words: NDArray[np.uint16], i: Int, stop: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
     """Where the groups of the block at `i` begin and end: tf = 1, tf from 2 to 17, larger. -1 first: it is damaged."""
     if i + 2 > stop:
         return -1, 0, 0, 0, 0, 0
@@ -211,7 +212,8 @@ def _decode(
     frequencies: NDArray[np.int32],
 ) -> bool:
     for t in range(first, last):
-        i, stop = np.int64(offsets[t]), np.int64(offsets[t + 1])
+        i: Int = np.int64(offsets[t])
+        stop = np.int64(offsets[t + 1])
         if i > stop or stop > words.size:
             return False
         out = targets[t - first]
@@ -274,7 +276,7 @@ def decode(
 
 @kernel()
 def _count_group(
-    words: NDArray[np.uint16], start: int, stop: int, step: int, shift: int, base: int, dead: NDArray[np.uint8]
+    words: NDArray[np.uint16], start: Int, stop: Int, step: int, shift: int, base: Int, dead: NDArray[np.uint8]
 ) -> int:
     """How many live documents the group has; -1 when one of them does not exist."""
     live = 0
@@ -291,7 +293,8 @@ def _count_live(
     words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8], out: NDArray[np.uint32]
 ) -> bool:
     for t in range(out.size):
-        i, stop = np.int64(offsets[t]), np.int64(offsets[t + 1])
+        i: Int = np.int64(offsets[t])
+        stop = np.int64(offsets[t + 1])
         if i > stop or stop > words.size:
             return False
         live = 0

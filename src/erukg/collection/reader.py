@@ -43,12 +43,11 @@ class Hits:
 class _Task(NamedTuple):
     """Some blocks of a segment to be scanned for a query."""
 
-    segment: Segment
+    path: Path
     lists: QueryLists
     documents: SearchedDocuments
     excluded: Excluded
-    first_block: int
-    last_block: int
+    blocks: tuple[int, int]
 
 
 def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
@@ -76,7 +75,8 @@ def check_made_with(folder: Path, manifest: Manifest, fingerprint: str | None) -
     """Refuse a collection that was made with another text analysis, or with another model than this one."""
     if manifest.analysis != ANALYSIS:
         raise CollectionError(
-            f"{folder} was made with text analysis {manifest.analysis!r}, this program has {ANALYSIS!r}; build it again."
+            f"{folder} was made with text analysis {manifest.analysis!r}, "
+            f"this program has {ANALYSIS!r}; build it again."
         )
     if fingerprint is not None and fingerprint != manifest.fingerprint:
         raise CollectionError(
@@ -165,10 +165,10 @@ class Collection:
 
     def _run(self, tasks: Sequence[_Task], n: int) -> Hits:
         scores, documents, size = np.empty(n, np.float32), np.empty(n, np.int64), 0
-        for segment, *task in tasks:
-            size = scan(*task, scores, documents, size)
+        for task in tasks:
+            size = scan(task.lists, task.documents, task.excluded, task.blocks, scores, documents, size)
             if size < 0:
-                raise damaged(segment.path, DAMAGED)
+                raise damaged(task.path, DAMAGED)
         scores, documents = best_first(scores[:size], documents[:size], n)
         return Hits(documents, scores)
 
@@ -201,8 +201,8 @@ class Collection:
             )
             blocks = -(-len(segment) // BLOCK)
             pieces = max(1, min(self._threads, blocks))
-            for first, last in pairwise(blocks * k // pieces for k in range(pieces + 1)):
-                tasks.append(_Task(segment, lists, documents, excluded, first, last))
+            for some in pairwise(blocks * k // pieces for k in range(pieces + 1)):
+                tasks.append(_Task(segment.path, lists, documents, excluded, some))
         return tasks
 
     @cached_property

@@ -11,7 +11,7 @@ looked up. Scores follow Lucene's formula with exact lengths:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ __all__ = [
     "scan",
     "scan_order",
 ]
+
+Int: TypeAlias = int | np.int64
 
 #: `norms` is longer than the documents by this much, so that no 16-bit place, however damaged, lies outside
 #: it.
@@ -89,7 +91,7 @@ class Excluded(NamedTuple):
 
 
 @kernel()
-def _first_block(words: NDArray[np.uint16], c: int, stop: int, block: int) -> int:
+def _first_block(words: NDArray[np.uint16], c: Int, stop: Int, block: int) -> Int:
     """Where the list's first block from `block` on begins, or its end; -1 when the list is damaged."""
     while c < stop:
         if c + 2 > stop:
@@ -270,8 +272,8 @@ def _keep_above(scores: NDArray[np.float32], needed: float, places: NDArray[np.u
 
 
 @kernel()
-def _equal(data: NDArray[np.uint8], start: int, other: NDArray[np.uint8]) -> bool:
-    for i in range(other.size):
+def _equal(data: NDArray[np.uint8], start: Int, other: NDArray[np.uint8]) -> bool:
+    for i in range(other.size):  # noqa: SIM110 (kernels know no generators)
         if data[start + i] != other[i]:
             return False
     return True
@@ -279,7 +281,7 @@ def _equal(data: NDArray[np.uint8], start: int, other: NDArray[np.uint8]) -> boo
 
 @kernel()
 def _push(
-    scores: NDArray[np.float32], documents: NDArray[np.int64], size: int, score: np.float32, document: int
+    scores: NDArray[np.float32], documents: NDArray[np.int64], size: int, score: np.float32, document: Int
 ) -> int:
     """Put a document on a heap of `size` entries, in place of the worst if it is full; returns the new size.
 
@@ -319,19 +321,19 @@ def scan(
     lists: QueryLists,
     segment: SearchedDocuments,
     exclude: Excluded,
-    first_block: int,
-    last_block: int,
+    blocks: tuple[int, int],
     scores: NDArray[np.float32],
     documents: NDArray[np.int64],
     size: int,
 ) -> int:
-    """Scan blocks `first_block` to `last_block` of a segment for documents that belong among the best.
+    """Scan a range of blocks of a segment for documents that belong among the best.
 
     `scores` and `documents` hold the best so far as a heap of `size` entries (see `_push`). Returns the new size, or
     -1 when the postings are damaged. Of equal scores the earlier document wins. Any order of the terms gives the same
     documents; `scan_order` is the quickest.
     """
     words, stops, factors = lists.words, lists.stops, lists.factors
+    first_block, last_block = blocks
     n = stops.size
     n_documents = segment.texts.size
     keep = scores.size

@@ -163,9 +163,7 @@ class Writer:
             raise InputError(f"The id {record.id!r} is in the collection already.")
         if self._builder is None:
             m, most_terms = self.manifest, min(self.most_terms, MOST_TERMS)
-            self._builder = SegmentBuilder(
-                m.vocab_size, m.weight_limit, most_terms, self.part_documents, PART_LENGTH
-            )
+            self._builder = SegmentBuilder(m.vocab_size, m.weight_limit, most_terms, self.part_documents, PART_LENGTH)
         self._builder.add(record.id, record.text, document)
         self._ids.pending.add(record.id)
         if known is not None:

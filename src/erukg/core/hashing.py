@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,15 @@ from erukg.core.kernels import kernel
 
 __all__ = ["hash_phrases", "hash_runs", "hash_strings", "in_runs"]
 
+Int: TypeAlias = int | np.int64
+
 _SPACE = 0x20
 _BASIS = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
 
 
 @kernel()
-def _fnv1a(h: np.uint64, data: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
+def _fnv1a(h: np.uint64, data: NDArray[np.uint8], start: Int, stop: Int) -> np.uint64:
     for j in range(start, stop):
         h = (h ^ np.uint64(data[j])) * _PRIME
     return h
