@@ -22,7 +22,7 @@ from typing import Any
 
 from erukg import KeyphraseGenerator
 from erukg.collection import Collection, DocumentRecord, Writer, slim
-from erukg.collection.assembling import assemble
+from erukg.collection.distributed import combine_parts
 from erukg.collection.encoded import Analyser, EncodedDocument
 from erukg.collection.manifest import SegmentEntry
 from erukg.generator import load_analyser
@@ -114,8 +114,10 @@ def main() -> None:
                 parts.append((replace(entry), partial(copy_file, source)))
             whole = folder / "whole"
             fingerprint, size = analyser.fingerprint, analyser.vocab_size
-            seconds, _ = cpu(lambda: assemble(whole, parts, fingerprint=fingerprint, vocab_size=size, key="sizing"))
-        out["putting together: documents per core second"] = total / seconds
+            seconds, _ = cpu(
+                lambda: combine_parts(whole, parts, fingerprint=fingerprint, vocab_size=size, key="sizing")
+            )
+        out["joining: documents per core second"] = total / seconds
         size = sum(path.stat().st_size for path in whole.iterdir())
         out["collection: bytes per document"] = size / total
         slim(whole, folder / "slim")

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from erukg.collection.records import read_rows
 from erukg.core.neighbours import Source
 from erukg.core.results import Keyphrase, Keyphrases
 from erukg.errors import InputError
@@ -91,7 +90,7 @@ def test_rows_of_parquet_are_those_of_the_whole_file(
     table = pa.table({"_id": pa.array(range(rows)), "text": pa.array(texts, pa.string()), "more": ["x"] * rows})
     parquet.write_table(table, path, row_group_size=group)
     found = through_partitions(path, size, Limits())
-    assert found == list(read_rows([path]))
+    assert found == list(read_documents([path]))
     assert [item.place for item in found] == [f"{path}:{i + 1}" for i in range(rows)]
     parts = scan(one(path), size)
     assert all(0 < part.rows <= size for part in parts)

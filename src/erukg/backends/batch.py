@@ -72,7 +72,7 @@ class PackedEncodings:
     top_terms: NDArray[np.int32] | None = None
     top_weights: NDArray[np.float32] | None = None
 
-    def arrays(self, *, vectors: bool = True) -> tuple[NDArray[Any] | None, ...]:
+    def arrays(self, *, vectors: bool = True) -> tuple[Any, ...]:
         """All arrays, to send; `PackedEncodings(*arrays)` is the same again, with empty vectors if not wanted."""
         chosen = self.vectors if vectors else self.vectors[:, :0]
         return self.weights, self.tags, chosen, self.top_terms, self.top_weights

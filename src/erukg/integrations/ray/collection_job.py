@@ -1,4 +1,4 @@
-"""A collection built on a cluster: each partition becomes segments, and the driver puts them together."""
+"""A collection built on a cluster: each partition becomes segments, and the driver joins them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from erukg.collection.analyser import ModelAnalyser as _M
 from erukg.collection.arrays import FileEntry, checksum
-from erukg.collection.assembling import assemble, check_target, write_part
-from erukg.collection.build import Report
+from erukg.collection.build import IngestReport
+from erukg.collection.distributed import check_target, combine_parts, write_part
 from erukg.collection.encoded import Analyser
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS
@@ -30,10 +29,6 @@ from erukg.integrations.ray.tasks import Job, OnBad, Resources, Written
 from erukg.io import BadDocument, InputDocument, Limits
 from erukg.io.places import is_uri
 
-if "mapper" not in _M.__init__.__kwdefaults__:  # TEMPORARY until collection
-    from erukg.backends import OnnxBackend, find_model
-
-    load_analyser = lambda model, *rest, **named: _M(OnnxBackend.load(find_model(model)))
 __all__ = ["CollectionJob", "build_collection"]
 
 _CHUNK = 1 << 22
@@ -77,7 +72,7 @@ def build_collection(
     partition_documents: int = PART_DOCUMENTS,
     on_bad: OnBad | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-) -> Report:
+) -> IngestReport:
     """Make a collection in the local folder `out`: the same that `erukg.collection.build.build` makes of the sources.
 
     Finished partitions lie in `work` (default: `out` with .work behind it), a folder or URI that all nodes can reach,
@@ -115,12 +110,14 @@ def build_collection(
             segment = SegmentEntry(entry, file["documents"], file["documents"], file["length"])
             owners.append(number)
             parts.append((segment, partial(_fetch, store, entry)))
-    twice = assemble(folder, parts, fingerprint=model.term_space, vocab_size=model.vocab_size, key=key, restart=restart)
+    twice = combine_parts(
+        folder, parts, fingerprint=model.term_space, vocab_size=model.vocab_size, key=key, restart=restart
+    )
     if on_bad is not None:
         _report_twice(store, [(owners[segment], id) for segment, id in twice], job.limits, on_bad)
     store.remove_folder()
     bad, rows = summary.bad + len(twice), summary.documents + summary.bad
-    return Report(summary.documents - len(twice), bad, rows, summary.resumed_rows)
+    return IngestReport(summary.documents - len(twice), bad, rows, summary.resumed_rows)
 
 
 def _fetch(store: Store, file: FileEntry, path: Path) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -217,6 +217,7 @@ def test_batch_takes_an_endless_stream(tiny_generator: KeyphraseGenerator) -> No
     for _ in range(20):
         next(results)
     assert taken < 20 + 2 * 4 + 2
+    assert isinstance(results, Generator)
     results.close()
 
 

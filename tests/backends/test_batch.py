@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erukg.backends.batch import Packed, PackedEncodings, join, pack, unpack
-from erukg.backends.onnx_backend import windows
+from erukg.backends.batch import Packed, PackedEncodings, join, pack, unpack, windows
 from erukg.core.backend import Pieces
 
 WINDOW = 12

@@ -4,13 +4,14 @@ import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
 from erukg.backends import ModelFolder, OnnxBackend, find_model
-from erukg.backends.onnx_backend import windows
+from erukg.backends.batch import windows
 from erukg.backends.session import PEAKS, open_session
 from erukg.errors import ModelError
 from tiny import write_model
@@ -190,7 +191,9 @@ def edit(folder: Path, **changes: object) -> None:
         ({"files": {}}, "says None"),
     ],
 )
-def test_wrong_configuration_is_refused(tiny_model: Path, tmp_path: Path, changes: dict, message: str) -> None:
+def test_wrong_configuration_is_refused(
+    tiny_model: Path, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
     edit(folder, **changes)
     with pytest.raises(ModelError, match=message):

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.test_document import texts
 from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, Candidates, find_candidates, noun_phrases, penn_class
 from erukg.core.document import Document
 from erukg.core.folding import fold
 from erukg.core.locating import locate, words_before
 from erukg.errors import InputError
-from test_document import texts
 
 PAPER = nltk.RegexpParser("NP: {(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>}")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
@@ -15,6 +17,8 @@ onnx = pytest.importorskip("onnx")
 from erukg.backends import ModelBackend, OnnxBackend, find_device, load_backend  # noqa: E402
 from erukg.backends.batch import Packed, join, pack, unpack  # noqa: E402
 from erukg.backends.torch.backend import TorchBackend  # noqa: E402
+from erukg.backends.torch.steps import Quantised  # noqa: E402
+from erukg.core.backend import Pieces  # noqa: E402
 from erukg.errors import InputError, ModelError  # noqa: E402
 from tiny import ADJECTIVES, NOUNS, OTHERS, write_model  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
@@ -28,7 +32,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {precision: write_bert(root / precision, precision) for precision in ("fp32", "int8")}
 
 
-def made_up(encoder: OnnxBackend, lengths: list[int], seed: int = 0) -> list[tuple]:
+def made_up(encoder: ModelBackend, lengths: list[int], seed: int = 0) -> list[tuple[Pieces, NDArray[np.int32]]]:
     """Pieces and asked-for terms of random texts, some words of which have no pieces or many."""
     rng = np.random.default_rng(seed)
     words = np.array([*NOUNS, *ADJECTIVES, *OTHERS, "", "graphical", "xylophonist"], dtype=object)
@@ -119,7 +123,7 @@ def test_small_passes_change_nothing(folders: dict[str, Path], monkeypatch: pyte
     np.testing.assert_allclose(whole.weights, parts.weights, atol=1e-5)
     np.testing.assert_array_equal(whole.tags, parts.tags)
     np.testing.assert_allclose(whole.vectors, parts.vectors, atol=1e-5)
-    assert parts.top_weights is not None
+    assert whole.top_weights is not None and parts.top_weights is not None  # noqa: PT018
     np.testing.assert_allclose(whole.top_weights, parts.top_weights, atol=1e-5)
 
 
@@ -188,7 +192,7 @@ def damaged(folder: Path, target: Path, change: object) -> Path:
 
 
 def shrink(name: str) -> object:
-    def change(tensors: dict, _: object) -> None:
+    def change(tensors: dict[str, Any], _: object) -> None:
         array = onnx.numpy_helper.to_array(tensors[name])
         tensors[name].CopyFrom(onnx.numpy_helper.from_array(np.ascontiguousarray(array[:-1]), name))
 
@@ -196,13 +200,13 @@ def shrink(name: str) -> object:
 
 
 def rename(name: str) -> object:
-    def change(tensors: dict, _: object) -> None:
+    def change(tensors: dict[str, Any], _: object) -> None:
         tensors[name].name = "other"
 
     return change
 
 
-def outside(tensors: dict, _: object) -> None:
+def outside(tensors: dict[str, Any], _: object) -> None:
     tensor = tensors["layer.1.query.bias"]
     tensor.data_location = onnx.TensorProto.EXTERNAL
     tensor.ClearField("raw_data")
@@ -210,12 +214,12 @@ def outside(tensors: dict, _: object) -> None:
     entry.key, entry.value = "location", "../../secret"
 
 
-def not_a_number(tensors: dict, _: object) -> None:
+def not_a_number(tensors: dict[str, Any], _: object) -> None:
     array = np.full(48, np.nan, np.float32)
     tensors["states.bias"].CopyFrom(onnx.numpy_helper.from_array(array, "states.bias"))
 
 
-def lying(tensors: dict, _: object) -> None:
+def lying(tensors: dict[str, Any], _: object) -> None:
     tensors["layer.0.inner.bias"].dims[0] = 1 << 40
 
 
@@ -254,6 +258,7 @@ def test_integer_products_are_those_in_floating_point(folders: dict[str, Path]) 
     expected = torched.encode(*text).weights
     for layer in torched._network.layers:
         for linear in layer.linears:
+            assert isinstance(linear, Quantised)
             linear.on_cpu = False
             linear.weight = linear.weight.to(torch.int8)
     np.testing.assert_allclose(torched.encode(*text).weights, expected, atol=1e-6)
