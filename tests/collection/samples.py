@@ -7,7 +7,7 @@ import math
 import random
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase, Writer
 from erukg.collection.analysis import stems
 from erukg.core.folding import fold
+from erukg.core.streams import Answer, attempt
 
 VOCAB_SIZE = 700
 SYLLABLES = ["ka", "lo", "mi", "ren", "tu", "vas", "or", "pel", "shi", "dun", "gra", "tex"]
@@ -26,30 +27,32 @@ def piece(word: str) -> int:
 
 
 class WordAnalyser:
-    """Weights grow with a word's count; phrases are pairs of neighbouring words. Deterministic and
-    model-free.
-    """
+    """`encode_words` as an analyser."""
 
     fingerprint = "words-1"
     vocab_size = VOCAB_SIZE
 
-    def __call__(self, texts: Sequence[str]) -> list[EncodedDocument]:
-        return [self.encode(text) for text in texts]
+    def encode(self, texts: Iterable[str]) -> Iterator[Answer[str, EncodedDocument]]:
+        return (attempt(self.encode_one, text) for text in texts)
 
-    @staticmethod
-    def encode(text: str) -> EncodedDocument:
-        words = text.lower().split()
-        weights: dict[int, float] = {}
-        for word, count in Counter(words).items():
-            weights[piece(word)] = max(weights.get(piece(word), 0.0), math.log1p(count))
-        pairs = Counter(zip(words[::2], words[1::2], strict=False))
-        phrases: dict[str, Phrase] = {}
-        for (a, b), _ in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
-            form = f"{a} {b}"
-            phrases.setdefault(fold(form), Phrase(fold(form), form, (piece(a), piece(b))))
-        return EncodedDocument(
-            np.array(list(weights), np.int64), np.array(list(weights.values())), list(phrases.values())[:10]
-        )
+    def encode_one(self, text: str) -> EncodedDocument:
+        return encode_words(text)
+
+
+def encode_words(text: str) -> EncodedDocument:
+    """Weights grow with a word's count; phrases are pairs of neighbouring words. Deterministic and model-free."""
+    words = text.lower().split()
+    weights: dict[int, float] = {}
+    for word, count in Counter(words).items():
+        weights[piece(word)] = max(weights.get(piece(word), 0.0), math.log1p(count))
+    pairs = Counter(zip(words[::2], words[1::2], strict=False))
+    phrases: dict[str, Phrase] = {}
+    for (a, b), _ in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
+        form = f"{a} {b}"
+        phrases.setdefault(fold(form), Phrase(fold(form), form, (piece(a), piece(b))))
+    return EncodedDocument(
+        np.array(list(weights), np.int64), np.array(list(weights.values())), list(phrases.values())[:10]
+    )
 
 
 def make_text(rng: random.Random, n_words: int | None = None) -> str:
@@ -73,7 +76,7 @@ def make_collection(folder: Path, records: Iterable[DocumentRecord], part: int =
     with Writer.create(folder, fingerprint=WordAnalyser.fingerprint, vocab_size=VOCAB_SIZE) as writer:
         writer.part_documents = part
         for record in records:
-            if writer.add(record, WordAnalyser.encode(record.text)):
+            if writer.add(record, encode_words(record.text)):
                 writer.commit()
         writer.commit()
     return folder
@@ -104,7 +107,7 @@ class PlainCollection:
     def __init__(self, records: Sequence[DocumentRecord], least: int = 3) -> None:
         self.records = list(records)
         self.terms = [stems(r.text) for r in records]
-        self.encoded = [WordAnalyser.encode(r.text) for r in records]
+        self.encoded = [encode_words(r.text) for r in records]
         self.df = Counter(t for terms in self.terms for t in set(terms))
         self.average = sum(map(len, self.terms)) / len(records)
         counts = Counter(p.fold for e in self.encoded for p in e.phrases)

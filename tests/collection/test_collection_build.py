@@ -6,16 +6,17 @@ import gzip
 import json
 import lzma
 import random
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from samples import WordAnalyser, contents, make_collection, make_records, make_text, write_jsonl
+from samples import WordAnalyser, contents, encode_words, make_collection, make_records, make_text, write_jsonl
 from typer.testing import CliRunner
 
 from erukg import Keyphrase, KeyphraseGenerator, Settings
 from erukg.backends import OnnxBackend
+from erukg.backends.threads import ordered_map
 from erukg.cli import app
 from erukg.collection import Collection, EncodedDocument, Writer, info, slim, verify
 from erukg.collection.analyser import ModelAnalyser
@@ -42,7 +43,7 @@ def test_forms_of_input(tmp_path: Path, expected: list[object]) -> None:
     rows = "".join(f"{r.id},{r.text}\n" for r in RECORDS[60:120])
     (tmp_path / "c.csv").write_text("id,text\n" + rows)
     sources = [tmp_path / name for name in ("a.jsonl.gz", "b.jsonl.xz", "c.csv")]
-    report = build(tmp_path / "out", sources, WordAnalyser(), part_documents=50, batch=7)
+    report = build(tmp_path / "out", sources, WordAnalyser(), part_documents=50)
     assert (report.added, report.bad, report.rows, report.resumed) == (120, 0, 120, 0)
     assert contents(Collection.open(tmp_path / "out"), QUERIES) == expected
     assert info(tmp_path / "out").segments == 1
@@ -76,10 +77,10 @@ def test_bad_rows_are_reported_and_skipped(tmp_path: Path) -> None:
     )
 
     class Picky(WordAnalyser):
-        def __call__(self, texts: Sequence[str]) -> list[EncodedDocument]:
-            if "refuse me" in texts:
+        def encode_one(self, text: str) -> EncodedDocument:
+            if text == "refuse me":
                 raise InputError("I do not like it.")
-            return super().__call__(texts)
+            return super().encode_one(text)
 
     bad: list[BadDocument] = []
     report = build(tmp_path / "out", [source], Picky(), on_bad=bad.append)
@@ -93,33 +94,32 @@ def test_bad_rows_are_reported_and_skipped(tmp_path: Path) -> None:
 
 
 class Stops(WordAnalyser):
-    """Works for some batches and then is interrupted, as by Ctrl-C."""
+    """Works for some texts and then is interrupted, as by Ctrl-C."""
 
-    def __init__(self, batches: int) -> None:
-        self.batches = batches
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.texts = 0
 
-    def __call__(self, texts: Sequence[str]) -> list[EncodedDocument]:
-        if self.batches == 0:
+    def encode_one(self, text: str) -> EncodedDocument:
+        if self.texts == self.most:
             raise KeyboardInterrupt
-        self.batches -= 1
-        self.texts += len(texts)
-        return super().__call__(texts)
+        self.texts += 1
+        return super().encode_one(text)
 
 
 def test_interrupted_build_goes_on(tmp_path: Path, expected: list[object]) -> None:
     source = write_jsonl(tmp_path / "a.jsonl", RECORDS)
-    first = Stops(6)
+    first = Stops(60)
     with pytest.raises(KeyboardInterrupt):
-        build(tmp_path / "out", [source], first, batch=10, part_documents=25)
+        build(tmp_path / "out", [source], first, part_documents=25)
     with pytest.warns(ErukgWarning, match="unfinished"):
         half = Collection.open(tmp_path / "out")
     assert not half.complete
     assert len(half) == 60
     with pytest.raises(CollectionError, match="unfinished build or addition of other or changed sources"):
         build(tmp_path / "out", [write_jsonl(tmp_path / "b.jsonl", RECORDS)], WordAnalyser())
-    second = Stops(100)
-    report = build(tmp_path / "out", [source], second, batch=10, part_documents=25)
+    second = Stops(1000)
+    report = build(tmp_path / "out", [source], second, part_documents=25)
     assert report.resumed == 60
     assert second.texts == 60
     assert contents(Collection.open(tmp_path / "out"), QUERIES) == expected
@@ -131,7 +131,7 @@ def test_interrupted_build_goes_on(tmp_path: Path, expected: list[object]) -> No
 def test_restart_throws_the_unfinished_away(tmp_path: Path, expected: list[object]) -> None:
     other = write_jsonl(tmp_path / "other.jsonl", make_records(50, seed=99, prefix="x"))
     with pytest.raises(KeyboardInterrupt):
-        build(tmp_path / "out", [other], Stops(2), batch=10, part_documents=10)
+        build(tmp_path / "out", [other], Stops(20), part_documents=10)
     source = write_jsonl(tmp_path / "a.jsonl", RECORDS)
     report = build(tmp_path / "out", [source], WordAnalyser(), restart=True)
     assert report.resumed == 0
@@ -142,9 +142,9 @@ def test_add_resumes_and_equals_a_build(tmp_path: Path, expected: list[object]) 
     folder = make_collection(tmp_path / "c", RECORDS[:70])
     source = write_jsonl(tmp_path / "a.jsonl", RECORDS[70:])
     with pytest.raises(KeyboardInterrupt):
-        add(folder, [source], Stops(3), batch=10, part_documents=20)
+        add(folder, [source], Stops(30), part_documents=20)
     assert len(Collection.open(folder)) == 100
-    report = add(folder, [source], WordAnalyser(), batch=10, part_documents=20)
+    report = add(folder, [source], WordAnalyser(), part_documents=20)
     assert (report.resumed, report.added, report.bad) == (30, 20, 0)
     assert contents(Collection.open(folder), QUERIES) == expected
     again = add(folder, [source], WordAnalyser())
@@ -158,7 +158,7 @@ def test_an_unfinished_addition_is_not_an_unfinished_build(tmp_path: Path) -> No
     folder = make_collection(tmp_path / "c", RECORDS[:70])
     source = write_jsonl(tmp_path / "a.jsonl", RECORDS[70:])
     with pytest.raises(KeyboardInterrupt):
-        add(folder, [source], Stops(3), batch=10, part_documents=20)
+        add(folder, [source], Stops(30), part_documents=20)
     with pytest.raises(CollectionError, match="already holds a collection"):
         build(folder, [source], WordAnalyser(), restart=True)
     assert len(Collection.open(folder)) == 100
@@ -172,13 +172,13 @@ def test_an_unfinished_addition_is_not_an_unfinished_build(tmp_path: Path) -> No
 def test_an_unfinished_build_cannot_be_slimmed(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "a.jsonl", RECORDS)
     with pytest.raises(KeyboardInterrupt):
-        build(tmp_path / "c", [source], Stops(3), batch=10, part_documents=20)
+        build(tmp_path / "c", [source], Stops(30), part_documents=20)
     with pytest.raises(CollectionError, match="is unfinished"):
         slim(tmp_path / "c", tmp_path / "s")
 
 
 def test_documents_encoded_elsewhere(tmp_path: Path, expected: list[object]) -> None:
-    pairs = [(r, WordAnalyser.encode(r.text)) for r in RECORDS]
+    pairs = [(r, encode_words(r.text)) for r in RECORDS]
     build_encoded(tmp_path / "c", iter(pairs[:80]), fingerprint="words-1", vocab_size=700, part_documents=30)
     report = add_encoded(tmp_path / "c", iter(pairs[60:]), fingerprint="words-1")
     assert (report.added, report.bad) == (40, 20)
@@ -200,14 +200,14 @@ def extract_by(encoder: OnnxBackend, settings: Settings, text: str, k: int) -> t
 def test_real_analyser_and_generator(tmp_path: Path, tiny_encoder: OnnxBackend) -> None:
     source = tmp_path / "a.jsonl"
     source.write_text("".join(json.dumps({"id": f"t{i}", "text": t}) + "\n" for i, t in enumerate(TEXTS)))
-    analyser = ModelAnalyser(tiny_encoder, threads=2)
-    one = analyser([TEXTS[0]])[0]
+    analyser = ModelAnalyser(tiny_encoder, mapper=partial(ordered_map, threads=2))
+    one = next(analyser.encode([TEXTS[0]])).unwrap()
     assert 0 < len(one.phrases) <= 10
     assert np.all(one.term_weights > 0)
     extracted = KeyphraseGenerator(tiny_encoder).extract(TEXTS[0])
     assert [p.form for p in one.phrases] == [k.phrase for k in extracted.present]
     by_f = Settings.paper(phraseness=0, position=0)
-    plain = ModelAnalyser(tiny_encoder, phrases=2, settings=by_f)([TEXTS[0]])[0]
+    plain = next(ModelAnalyser(tiny_encoder, phrases=2, settings=by_f).encode([TEXTS[0]])).unwrap()
     assert [p.form for p in plain.phrases] == [k.phrase for k in extract_by(tiny_encoder, by_f, TEXTS[0], 2)]
     build(tmp_path / "c", [source], analyser)
     collection = Collection.open(tmp_path / "c", fingerprint=tiny_encoder.fingerprint)

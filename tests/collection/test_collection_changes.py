@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from samples import VOCAB_SIZE, WordAnalyser, contents, make_collection, make_records, make_text
+from samples import VOCAB_SIZE, contents, encode_words, make_collection, make_records, make_text
 
 from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase, Writer, info, slim, verify
 from erukg.errors import CollectionError, InputError
@@ -45,9 +45,9 @@ def apply(writer: Writer, kind: str, numbers: list[int], alive: dict[str, Docume
                 alive.pop(record.id, None)
             elif record.id in alive:
                 with pytest.raises(InputError, match="in the collection already"):
-                    writer.add(record, WordAnalyser.encode(record.text))
+                    writer.add(record, encode_words(record.text))
                 continue
-            writer.add(record, WordAnalyser.encode(record.text), replace=kind == "replace")
+            writer.add(record, encode_words(record.text), replace=kind == "replace")
             alive[record.id] = record
         writer.commit()
     elif kind == "remove":
@@ -90,7 +90,7 @@ def test_gathered_documents_are_not_lost(tmp_path: Path, operation: str) -> None
     folder = make_collection(tmp_path / "c", records[:10], part=5)
     with Writer.open(folder) as writer:
         for record in records[10:]:
-            writer.add(record, WordAnalyser.encode(record.text))
+            writer.add(record, encode_words(record.text))
         assert writer.gathered == 2
         if operation == "remove":
             assert writer.remove(["d11"]) == []
@@ -107,7 +107,7 @@ def test_tidy_keeps_segments_few(tmp_path: Path) -> None:
     for i in range(20, 60, 2):
         with Writer.open(folder) as writer:
             for record in records[i : i + 2]:
-                writer.add(record, WordAnalyser.encode(record.text))
+                writer.add(record, encode_words(record.text))
             writer.commit()
             writer.tidy()
     assert info(folder).segments <= 8
@@ -123,7 +123,7 @@ def test_readers_keep_their_commit(tmp_path: Path) -> None:
     with Writer.open(folder) as writer:
         writer.remove([r.id for r in records[:30]])
         for record in records[50:]:
-            writer.add(record, WordAnalyser.encode(record.text))
+            writer.add(record, encode_words(record.text))
         writer.commit()
         between = Collection.open(folder)
         assert len(between) == 60
@@ -151,7 +151,7 @@ def test_opening_while_a_writer_commits(tmp_path: Path) -> None:
     thread.start()
     with Writer.open(folder) as writer:
         for i in range(10, 40):
-            writer.add(records[i], WordAnalyser.encode(records[i].text))
+            writer.add(records[i], encode_words(records[i].text))
             writer.commit()
             writer.merge()
     done.set()
@@ -233,7 +233,7 @@ def test_bad_encodings_are_refused_and_leave_no_trace(tmp_path: Path, document: 
     with Writer.open(folder) as writer:
         with pytest.raises(InputError, match=message):
             writer.add(DocumentRecord("new", "some text"), document)
-        writer.add(DocumentRecord("new", "some text"), WordAnalyser.encode("some text"))
+        writer.add(DocumentRecord("new", "some text"), encode_words("some text"))
         writer.commit()
     assert len(Collection.open(folder)) == 6
     assert verify(folder) == []

@@ -180,9 +180,9 @@ def test_full_disk(bench: Bench, operation: str, room: int) -> None:
     elif (bench.ready / "manifest.json").exists():
         assert verify(bench.ready) == []
     if operation == "build":
-        build(bench.ready, [bench.old], WordAnalyser(), part_documents=40, batch=10)
+        build(bench.ready, [bench.old], WordAnalyser(), part_documents=40)
     elif operation == "add":
-        add(bench.ready, [bench.new], WordAnalyser(), part_documents=40, batch=10)
+        add(bench.ready, [bench.new], WordAnalyser(), part_documents=40)
     else:
         with Writer.open(bench.ready) as writer:
             _ = writer.remove(GONE) if operation == "remove" else writer.merge()

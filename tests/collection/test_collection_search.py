@@ -13,7 +13,8 @@ from samples import PlainCollection, WordAnalyser, make_collection, make_records
 
 from erukg.collection import Collection, DocumentRecord
 from erukg.collection.analysis import analyse, stems, terms_of
-from erukg.core.folding import fold, hash_phrases
+from erukg.core.folding import fold
+from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Background
 from erukg.errors import InputError
 

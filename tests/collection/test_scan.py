@@ -12,11 +12,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from erukg.collection import analysis
-from erukg.collection.gather import Gathered
+from erukg.collection.glossary import gather_lists
+from erukg.collection.neighbourhood import LazyNeighbourhood
 from erukg.collection.postings import BLOCK, pack
-from erukg.collection.ragged import gather_lists
-from erukg.collection.search import OVERHANG, best_first, idf, norms, scan, scan_order
-from erukg.core.neighbours import Neighbourhood
+from erukg.collection.search import (
+    OVERHANG,
+    Excluded,
+    QueryLists,
+    SearchedDocuments,
+    best_first,
+    idf,
+    norms,
+    scan,
+    scan_order,
+)
+from erukg.core.neighbours import Neighbourhood, WeightedTerms
 
 N = 3 * BLOCK + 700
 
@@ -49,16 +59,17 @@ class Lists:
         parts = self.factors[:, None] * (self.table / np.maximum(self.table + inverse, 1e-9))
         return np.where(self.dead, 0.0, parts.sum(0))
 
-    def scan(self, keep: int, blocks: list[int]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def scan(self, keep: int, cuts: list[int]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """The best of all ranges of blocks, each scanned by itself."""
         found = []
-        for first, last in pairwise(blocks):
+        nothing = np.empty(0, np.uint8)
+        lists = QueryLists(self.words, self.starts, self.stops, self.factors)
+        texts, ids_offsets = np.ones(N, np.uint64), np.zeros(N + 1, np.uint32)
+        searched = SearchedDocuments(0, self.norm, self.dead, texts, nothing, ids_offsets)
+        excluded = Excluded(np.uint64(0), nothing)
+        for blocks in pairwise(cuts):
             scores, documents = np.empty(keep, np.float32), np.empty(keep, np.int64)
-            size = scan(
-                self.words, self.starts, self.stops, self.factors, self.norm, N, first, last, 0, self.dead,
-                np.ones(N, np.uint64), np.uint64(0), np.empty(0, np.uint8), np.zeros(N + 1, np.uint32),
-                np.empty(0, np.uint8), scores, documents, 0,
-            )  # fmt: skip
+            size = scan(lists, searched, excluded, blocks, scores, documents, 0)
             assert size >= 0
             found.append((scores[:size], documents[:size]))
         return best_first(np.concatenate([s for s, _ in found]), np.concatenate([d for _, d in found]), keep)
@@ -97,12 +108,12 @@ def test_lists_are_gathered_and_checked() -> None:
 def test_term_weights_are_read_once_and_travel_along() -> None:
     asked = []
 
-    def later() -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def read_terms() -> WeightedTerms:
         asked.append(1)
-        return np.array([4], np.int32), np.array([0.5], np.float32)
+        return WeightedTerms(np.array([4], np.int32), np.array([0.5], np.float32))
 
     number, share = np.array([7]), np.array([1], np.float32)
-    near = Gathered(number, share, np.array([3]), share, (np.array([3]), np.array([0])), later)
+    near = LazyNeighbourhood(number, share, np.array([3]), share, (np.array([3]), np.array([0])), read_terms)
     assert not asked
     assert near.term_ids.tolist() == [4]
     assert near.term_weights.tolist() == [0.5]

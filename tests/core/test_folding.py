@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from erukg.core import folding
-from erukg.core.folding import fold, fold_words, hash_phrases, in_runs
+from erukg.core.folding import fold, fold_words
+from erukg.core.hashing import hash_phrases, in_runs
 
 PHRASES = ["Neural Networks", "glaciers", "sea ice", "buses and classes", "A", "  two  spaces ", "bodies", "movies"]
 

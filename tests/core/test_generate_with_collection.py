@@ -79,7 +79,7 @@ def test_scores_follow_from_the_neighbourhood(generator: KeyphraseGenerator, row
 
 
 def _hash(folded: str) -> np.ndarray:
-    from erukg.core.folding import hash_phrases
+    from erukg.core.hashing import hash_phrases
 
     return hash_phrases([folded])
 

@@ -16,8 +16,8 @@ import oracle
 from erukg import KeyphraseGenerator, Settings
 from erukg.core.backend import Encoding, Pieces
 from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER
-from erukg.core.folding import hash_phrases
-from erukg.core.neighbours import Neighbourhood, Source, Terms
+from erukg.core.hashing import hash_phrases
+from erukg.core.neighbours import Neighbourhood, Source, Terms, WeightedTerms
 
 WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", "zeta", "iota"]
 CLASSES = {"N": NOUN, "J": ADJECTIVE, "C": NUMBER, "O": OTHER}
@@ -106,8 +106,9 @@ class TableBackground:
             np.array(shares, np.float32),
             np.array(sorted(phrases), np.int64),
             np.array([phrases[i] for i in sorted(phrases)], np.float32),
-            np.array(sorted(weights), np.int32),
-            np.array([weights[i] for i in sorted(weights)], np.float32),
+            WeightedTerms(
+                np.array(sorted(weights), np.int32), np.array([weights[i] for i in sorted(weights)], np.float32)
+            ),
         )
 
     def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> list[tuple[Source, ...]]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from erukg.collection.gather import Gathered
 from erukg.core import scoring
-from erukg.core.neighbours import Neighbourhood, Terms
+from erukg.core.neighbours import Neighbourhood, Terms, WeightedTerms
 from erukg.core.ranking import Weights
 
 
@@ -31,12 +29,12 @@ def test_terms_are_found_among_the_weights() -> None:
 def test_neighbours_weights_are_read_only_when_they_count() -> None:
     read = []
 
-    def later() -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def read_terms() -> WeightedTerms:
         read.append(1)
-        return np.array([3], np.int32), np.array([4], np.float32)
+        return WeightedTerms(np.array([3], np.int32), np.array([4], np.float32))
 
     none, nothing = np.empty(0, np.int64), np.empty(0, np.float32)
-    near = Gathered(none, nothing, none, nothing, (none, none), later)
+    near = Neighbourhood(none, nothing, none, nothing, read_terms)
     weights = Weights.combine(np.array([3], np.int32), np.array([2], np.float32), near)
     assert weights.mixed(1.0).tolist() == [2.0]
     assert not read

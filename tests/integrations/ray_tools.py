@@ -80,8 +80,8 @@ def said(result: Any) -> list[str]:
 class TroubledJob(KeyphraseJob):
     """Texts can ask for trouble: one that says so ends its worker, another raises what nobody expects."""
 
-    def load_stream(self) -> Stream:
-        stream = KeyphraseJob.load_stream(self)
+    def load(self) -> Stream:
+        stream = KeyphraseJob.load(self)
         return lambda items: stream(map(_trouble, items))
 
 

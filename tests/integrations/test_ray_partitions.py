@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from erukg.collection.records import read_rows
-from erukg.core.results import Keyphrase, Keyphrases, Source
+from erukg.core.neighbours import Source
+from erukg.core.results import Keyphrase, Keyphrases
 from erukg.errors import InputError
-from erukg.integrations.ray.partitions import InputFile, Partition, list_inputs, read_partition, scan
+from erukg.integrations.ray.partitions import Partition, list_inputs, read_partition, scan
 from erukg.integrations.ray.plan import Outcome, Plan, mark_name, read_marks
 from erukg.integrations.ray.storage import Store
 from erukg.io import BadDocument, InputDocument, Limits, read_documents
 from erukg.io.columns import result_schema
+from erukg.io.places import FoundFile
+from erukg.io.sources import SourceFile
 from erukg.io.writers import ParquetWriter
 
-PACK = {".jsonl": bytes, ".jsonl.gz": gzip.compress, ".jsonl.xz": lzma.compress}
+PACK: dict[str, Callable[[bytes], bytes]] = {".jsonl": bytes, ".jsonl.gz": gzip.compress, ".jsonl.xz": lzma.compress}
 LINES = st.sampled_from(
     [
         b'{"id": 1, "text": "sea ice"}',
@@ -40,9 +43,9 @@ LINES = st.sampled_from(
 )
 
 
-def one(path: Path) -> InputFile:
+def one(path: Path) -> SourceFile:
     (file,) = list_inputs([str(path)])
-    assert isinstance(file, InputFile)
+    assert isinstance(file, SourceFile)
     return file
 
 
@@ -87,7 +90,7 @@ def test_rows_of_parquet_are_those_of_the_whole_file(
     table = pa.table({"_id": pa.array(range(rows)), "text": pa.array(texts, pa.string()), "more": ["x"] * rows})
     parquet.write_table(table, path, row_group_size=group)
     found = through_partitions(path, size, Limits())
-    assert found == list(read_rows([path]))
+    assert found == list(read_documents([path]))
     assert [item.place for item in found] == [f"{path}:{i + 1}" for i in range(rows)]
     parts = scan(one(path), size)
     assert all(0 < part.rows <= size for part in parts)
@@ -104,12 +107,12 @@ def test_files_that_cannot_be_read_are_partitions_that_say_why(tmp_path: Path) -
     (tmp_path / "empty.jsonl").touch()
     problems = {}
     for file in list_inputs([str(tmp_path)]):
-        assert isinstance(file, InputFile)
+        assert isinstance(file, SourceFile)
         for part in scan(file, 4, expand=True):
             if part.problem is not None:
                 (bad,) = read_partition(part, Limits())
-                assert bad == BadDocument(file.name, part.problem)
-                problems[Path(file.name).name] = part.problem
+                assert bad == BadDocument(file.file.name, part.problem)
+                problems[Path(file.file.name).name] = part.problem
     assert set(problems) == {"cut.jsonl.gz", "broken.parquet", "columns.parquet", "expanded.parquet"}
     assert "compressed data is damaged" in problems["cut.jsonl.gz"]
     assert "cannot be read as Parquet" in problems["broken.parquet"]
@@ -123,10 +126,12 @@ def test_which_files_are_read(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     expected = ["a.parquet", "b/10.ndjson.gz", "b/2.jsonl", "b.jsonl"]
     local = list_inputs([str(tmp_path)])
-    assert [file.name for file in local if isinstance(file, InputFile)] == [str(tmp_path / name) for name in expected]
+    assert [file.file.name for file in local if isinstance(file, SourceFile)] == [
+        str(tmp_path / name) for name in expected
+    ]
     for scheme in ("file", "local"):  # the one is pyarrow's, the other fsspec's
         there = list_inputs([f"{scheme}://{tmp_path}"])
-        names = [file.name for file in there if isinstance(file, InputFile)]
+        names = [file.file.name for file in there if isinstance(file, SourceFile)]
         assert names == [f"{scheme}://{tmp_path}/{name}" for name in expected]
     bad = list_inputs(
         [str(tmp_path / "note.txt"), str(tmp_path / "none.jsonl"), f"file://{tmp_path}/none", "nowhere://a"]
@@ -135,7 +140,7 @@ def test_which_files_are_read(tmp_path: Path) -> None:
     assert isinstance(bad[3], BadDocument)
     assert "cannot be reached" in bad[3].message
     (told,) = list_inputs([str(tmp_path / "note.txt")], "jsonl")
-    assert isinstance(told, InputFile)
+    assert isinstance(told, SourceFile)
     for paths, form, message in (
         (["-"], None, "not standard input"),
         (["a"], "pdf", "JSON Lines and Parquet, not pdf"),
@@ -165,7 +170,7 @@ def test_stores_publish_whole_files_or_nothing(tmp_path: Path, scheme: str) -> N
 def test_plans_are_kept_and_checked(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "out"))
     assert Plan.load(store) is None
-    files = (InputFile("a", "/a", "jsonl", 3, 4), InputFile("b", "/b", "jsonl", 5, 6))
+    files = (FoundFile("a", "/a", 3, 4, True), FoundFile("b", "/b", 5, 6, True))
     plan = Plan({"top_k": 10, "alpha": 0.8}, files, (Partition(0, "a", "/a", "jsonl", 0, 3, 0, 3),))
     plan.save(store)
     kept = Plan.load(store)
@@ -175,7 +180,7 @@ def test_plans_are_kept_and_checked(tmp_path: Path) -> None:
         ({"top_k": 5, "alpha": 0.8}, files, r"other settings \(top_k: 10, now 5\)"),
         (plan.settings, files[:1], "b is missing now"),
         (plan.settings, files[::-1], "another order"),
-        (plan.settings, (files[0], InputFile("b", "/b", "jsonl", 5, 7)), "b is new or changed"),
+        (plan.settings, (files[0], FoundFile("b", "/b", 5, 7, True)), "b is new or changed"),
     ):
         with pytest.raises(InputError, match=message):
             kept.check(options, given_files, store)

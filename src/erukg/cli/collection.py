@@ -7,18 +7,21 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from erukg.cli._cluster import Cluster, Engine, EngineOption, Gpus, PartitionDocuments, Workers, partitions_bar
+from erukg.cli._cluster import Cluster, ClusterOptions, Engine, PartitionDocuments, partitions_bar
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printable, say
+from erukg.cli._options import given, max_mb, option, options
+from erukg.io import Limits
 
 if TYPE_CHECKING:
-    from erukg.collection.build import Report
-    from erukg.collection.encoded import Analyser
-    from erukg.io import BadDocument, Limits
+    from erukg.collection import Analyser
+    from erukg.collection.build import IngestReport
+    from erukg.io import BadDocument
 
 __all__ = ["app"]
 
@@ -38,48 +41,56 @@ Sources = Annotated[
         "files; folders of these.",
     ),
 ]
-Model = Annotated[str | None, typer.Option("--model", help="Model folder.", show_default="the bundled model")]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Documents encoded at once.", show_default="one a core")
-]
-Device = Annotated[
-    str,
-    typer.Option("--device", help="Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one."),
-]
-Terms = Annotated[int, typer.Option("--terms", min=1, max=255, help="Most term weights kept of a document.")]
-MaxMb = Annotated[float, typer.Option("--max-mb", min=0.001, max=2000, help="Largest document, in megabytes.")]
 
 
-@app.command()
-def build(
-    out: Annotated[Path, typer.Argument(help="Folder to make the collection in.")],
-    sources: Sources,
-    model: Model = None,
-    threads: Threads = None,
-    device: Device = "auto",
-    terms: Terms = 128,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Throw an unfinished build in OUT away and begin again.")
-    ] = False,
-    max_mb: MaxMb = 20.0,
-    engine: EngineOption = Engine.local,
-    workers: Workers = None,
-    gpus: Gpus = 0.0,
-    partition: PartitionDocuments = 16_384,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Encoding:
+    """How documents become part of a collection."""
+
+    model: str | None = given(None, "Model folder.", show_default="the bundled model")
+    threads: int | None = given(None, "Documents encoded at once.", min=1, show_default="one per core")
+    device: str = given("auto", "Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.")
+    terms: int = given(128, "Most term weights kept of a document.", min=1, max=255)
+    max_mb: float = max_mb(20.0)
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(document_bytes=int(self.max_mb * 1e6))
+
+    def analyser(self) -> Analyser:
+        from erukg.generator import load_analyser
+
+        return load_analyser(self.model, choose_device(self.device), self.threads)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BuildCluster(ClusterOptions):
+    partition: PartitionDocuments = 16_384
     work: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--work",
             help="Ray: folder or URI for parts until the collection is complete; all nodes must reach it.",
             show_default="OUT.work",
-            rich_help_panel="Cluster",
+            panel="Cluster",
         ),
-    ] = None,
+    ] = None
+
+
+@app.command()
+@options()
+def build(
+    out: Annotated[Path, typer.Argument(help="Folder to make the collection in.")],
+    sources: Sources,
+    encoding: _Encoding,
+    cluster: _BuildCluster,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Throw an unfinished build in OUT away and begin again.")
+    ] = False,
 ) -> None:
     """Make a collection. Stopped or killed, the same command goes on from where it was."""
-    if engine is Engine.ray:
-        cluster = Cluster(workers, gpus, partition, threads, device)
-        _finish(_build_on_ray(out, sources, model, terms, restart, max_mb, cluster, work), out)
+    if cluster.engine is Engine.ray:
+        _finish(_build_on_ray(out, sources, encoding, cluster, restart), out)
         return
     from erukg.collection.build import build as run
 
@@ -87,10 +98,10 @@ def build(
         report = run(
             out,
             sources,
-            _analyser(model, threads, device),
-            most_terms=terms,
+            encoding.analyser(),
+            most_terms=encoding.terms,
             restart=restart,
-            limits=_limits(max_mb),
+            limits=encoding.limits,
             on_bad=on_bad,
             on_progress=on_progress,
         )
@@ -98,20 +109,17 @@ def build(
 
 
 @app.command()
+@options()
 def add(
     folder: Folder,
     sources: Sources,
-    model: Model = None,
-    threads: Threads = None,
-    device: Device = "auto",
-    terms: Terms = 128,
+    encoding: _Encoding,
     replace: Annotated[
         bool, typer.Option("--replace", help="Documents whose id is there already take the old one's place.")
     ] = False,
     restart: Annotated[
         bool, typer.Option("--restart", help="Do not go on with an unfinished addition of other sources.")
     ] = False,
-    max_mb: MaxMb = 20.0,
 ) -> None:
     """Add documents. Results are the same as if the collection had been built with them."""
     from erukg.collection.build import add as run
@@ -120,11 +128,11 @@ def add(
         report = run(
             folder,
             sources,
-            _analyser(model, threads, device),
+            encoding.analyser(),
             replace=replace,
-            most_terms=terms,
+            most_terms=encoding.terms,
             restart=restart,
-            limits=_limits(max_mb),
+            limits=encoding.limits,
             on_bad=on_bad,
             on_progress=on_progress,
         )
@@ -220,56 +228,32 @@ def verify(folder: Folder) -> None:
     print(f"{folder} is in order.")
 
 
-def _analyser(model: str | None, threads: int | None, device: str) -> Analyser:
-    from erukg.backends import find_model, load_backend
-    from erukg.backends.threads import cores
-    from erukg.collection.analyser import ModelAnalyser
-    from erukg.collection.gpu_analyser import GpuAnalyser
-
-    encoder = load_backend(find_model(model), choose_device(device))
-    if isinstance(encoder, BatchEncoder):
-        return GpuAnalyser(encoder, workers=threads)
-    return ModelAnalyser(encoder, threads=threads or cores())
-
-
 def _build_on_ray(
-    out: Path,
-    sources: list[str],
-    model: str | None,
-    terms: int,
-    restart: bool,
-    max_mb: float,
-    cluster: Cluster,
-    work: str | None,
-) -> Report:
+    out: Path, sources: list[str], encoding: _Encoding, given: _BuildCluster, restart: bool
+) -> IngestReport:
+    cluster = Cluster(given.workers, given.gpus, given.partition, encoding.threads, encoding.device)
     from erukg.integrations.ray.collection_job import CollectionJob, build_collection
     from erukg.integrations.ray.node_cache import on_any_node
 
-    task = CollectionJob(
-        model=on_any_node(model),
+    job = CollectionJob(
+        model=on_any_node(encoding.model),
         device=cluster.worker_device,
         threads=cluster.pool.cpus,
-        most_terms=terms,
-        limits=_limits(max_mb),
+        most_terms=encoding.terms,
+        limits=encoding.limits,
     )
     with partitions_bar() as (on_bad, on_progress):
         return build_collection(
             out,
             sources,
-            task,
+            job,
             cluster.pool,
-            work=work,
+            work=given.work,
             restart=restart,
             partition_documents=cluster.partition,
             on_bad=on_bad,
             on_progress=on_progress,
         )
-
-
-def _limits(max_mb: float) -> Limits:
-    from erukg.io import Limits
-
-    return Limits(document_bytes=int(max_mb * 1e6))
 
 
 def _lines(file: Path) -> list[str]:
@@ -278,34 +262,21 @@ def _lines(file: Path) -> list[str]:
 
 
 @contextmanager
-def _progress(
-    sources: Sequence[str],
-) -> Iterator[tuple[Callable[[int], None] | None, Callable[[BadDocument], None]]]:
-    """A bar with rate and time left on a terminal, and a way to report a bad row above it."""
-    if not sys.stderr.isatty():
-        yield None, lambda bad: say(f"{bad.place}: {bad.message}")
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
-    from rich.text import Text
+def _progress(sources: Sequence[str]) -> Iterator[tuple[Callable[[int], None], Callable[[BadDocument], None]]]:
+    """On a terminal a bar that counts documents, and a way to report a bad row above it."""
+    from erukg.io import count_rows
+    from erukg.io.progress import progress
 
-    from erukg.collection.records import count_rows
-
-    class Rate(TextColumn):
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:.0f}/s" if task.speed is not None else "")
-
-    columns = (BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("documents", total=count_rows(sources))
+    with progress("documents", count_rows(sources) if sys.stderr.isatty() else None) as bar:
 
         def report(bad: BadDocument) -> None:
-            bar.console.print(printable(f"{bad.place}: {bad.message}"), markup=False, highlight=False)
+            line = f"{bad.place}: {bad.message}"
+            say(line) if bar.console is None else bar.say(printable(line))
 
-        yield lambda rows: bar.update(task, completed=rows), report
+        yield bar.update, report
 
 
-def _finish(report: Report, folder: Path) -> None:
+def _finish(report: IngestReport, folder: Path) -> None:
     from erukg.collection import info as look
 
     found = look(folder)

@@ -1,4 +1,4 @@
-"""Files of flat arrays: written once as a stream, then only ever memory-mapped.
+"""Files of flat arrays and of lists of unequal length: written once as a stream, then only ever memory-mapped.
 
 A file is a 64-byte head, the arrays (each starting at a multiple of 64 bytes), a JSON directory of them, and
 a 24-byte tail with the directory's length and checksum. The manifest knows every file's size and checksum.
@@ -12,7 +12,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,9 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.hashing import hash_strings
 from erukg.errors import CollectionError
 
-__all__ = ["ArrayFileWriter", "Arrays", "FileEntry", "checksum", "damaged", "open_arrays"]
+__all__ = [
+    "ArrayFile",
+    "ArrayFileWriter",
+    "FileEntry",
+    "PackedLists",
+    "checksum",
+    "damaged",
+    "join",
+    "offsets_of",
+]
 
 _HEAD = b"erukg arrays 1\n".ljust(64, b"\0")
 _TAIL = struct.Struct("<QII8s")
@@ -32,8 +42,8 @@ _ALIGN = 64
 _LARGEST_DIRECTORY = 1 << 22
 _DTYPES = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "u8": np.uint64, "i4": np.int32}
 _CHUNK = 1 << 22
-
-Arrays = Mapping[str, NDArray[Any]]
+_LIMIT = 1 << 32
+_IN_MEMORY = Path("<memory>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,74 @@ def checksum(path: Path) -> int:
         while chunk := file.read(_CHUNK):
             crc = zlib.crc32(chunk, crc)
     return crc
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLists:
+    """Lists of unequal length laid end to end: list i is values[offsets[i]:offsets[i + 1]].
+
+    `path` is the file that they come from; what is wrong with them is said of it.
+    """
+
+    values: NDArray[Any]
+    offsets: NDArray[np.uint32]
+    path: Path = _IN_MEMORY
+
+    @classmethod
+    def of_strings(cls, items: Sequence[str]) -> PackedLists:
+        """The strings in UTF-8."""
+        encoded = [item.encode("utf-8", "surrogatepass") for item in items]
+        lengths = np.fromiter((len(e) for e in encoded), np.int64, len(encoded))
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets_of(lengths))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def bounds(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Start and stop of the chosen lists, checked against the array they lie in."""
+        starts, stops = self.offsets[rows].astype(np.int64), self.offsets[rows + 1].astype(np.int64)
+        if np.any(starts > stops) or np.any(stops > len(self.values)):
+            raise damaged(self.path, "a list goes beyond its array")
+        return starts, stops
+
+    def take(self, rows: NDArray[Any]) -> PackedLists:
+        """The chosen lists, in the order given."""
+        starts, stops = self.bounds(rows)
+        lengths = stops - starts
+        offsets = offsets_of(lengths)
+        index = np.arange(offsets[-1], dtype=np.int64) + np.repeat(starts - offsets[:-1], lengths)
+        return PackedLists(self.values[index], offsets)
+
+    def strings(self, rows: NDArray[Any]) -> list[str]:
+        """The chosen lists as strings."""
+        starts, stops = self.bounds(rows)
+        view = self.values.data
+        pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+        try:
+            return [str(view[a:b], "utf-8", "surrogatepass") for a, b in pairs]
+        except UnicodeDecodeError as error:
+            raise damaged(self.path, f"a string cannot be read: {error.reason}") from error
+
+    def hashes(self) -> NDArray[np.uint64]:
+        """The hash of each string: the same as `erukg.core.hashing.hash_phrases` gives."""
+        try:
+            return hash_strings(self.values, self.offsets)
+        except ValueError as error:
+            raise damaged(self.path, str(error)) from error
+
+
+def offsets_of(lengths: NDArray[Any]) -> NDArray[np.uint32]:
+    """Offsets of lists with these lengths."""
+    out = np.zeros(len(lengths) + 1, np.uint64)
+    np.cumsum(lengths, out=out[1:])
+    if out[-1] >= _LIMIT:
+        raise CollectionError("One part of the collection would grow beyond 4 GiB; merge into smaller parts.")
+    return out.astype(np.uint32)
+
+
+def join(arrays: Iterable[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    """The arrays, of which there may be none, end to end."""
+    return np.concatenate([np.empty(0, dtype), *arrays])
 
 
 class ArrayFileWriter:
@@ -95,6 +173,11 @@ class ArrayFileWriter:
                 count += flat.size
         self._directory[name] = (code, count, start)
 
+    def add_lists(self, name: str, lists: PackedLists) -> None:
+        """Append lists under `name`."""
+        self.add(name, lists.values)
+        self.add(f"{name}.offsets", lists.offsets)
+
     def close(self) -> FileEntry:
         """Finish the file and wait until it is on the disk."""
         if self._entry is None:
@@ -124,46 +207,58 @@ class ArrayFileWriter:
             self.path.unlink(missing_ok=True)
 
 
-def open_arrays(folder: Path, entry: FileEntry, expected: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-    """Map a file and return its arrays, read-only, after checking its size, directory and the `expected`
-    types.
+class ArrayFile:
+    """The arrays of a mapped file, read-only; each is checked when it is asked for, and its data is not read.
 
-    The data itself is not read. FileNotFoundError is left to the caller, who knows whether a newer commit
-    exists.
+    FileNotFoundError is left to the caller, who knows whether a newer commit exists.
     """
-    path = folder / entry.name
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size != entry.bytes:
-            raise damaged(path, f"it has {size} bytes instead of {entry.bytes}")
-        if size < len(_HEAD) + _TAIL.size:
-            raise damaged(path, "it is too short")
-        buffer = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-    if buffer[: len(_HEAD)] != _HEAD:
-        raise damaged(path, "it does not begin like a file of a collection")
-    end, length, crc, mark = _TAIL.unpack(buffer[size - _TAIL.size :])
-    if mark != _TAIL_MARK or length > _LARGEST_DIRECTORY or end != size - _TAIL.size or length > end:
-        raise damaged(path, "its end is not the end of a file of a collection")
-    directory = buffer[end - length : end]
-    if zlib.crc32(directory) != crc:
-        raise damaged(path, "its directory has another checksum")
-    try:
-        listed = dict(json.loads(directory))
-        return {name: _view(buffer, end - length, listed[name], code) for name, code in expected.items()}
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise damaged(path, f"its directory cannot be used: {error!r}") from error
 
+    def __init__(self, folder: Path, entry: FileEntry) -> None:
+        self.path = path = folder / entry.name
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size != entry.bytes:
+                raise damaged(path, f"it has {size} bytes instead of {entry.bytes}")
+            if size < len(_HEAD) + _TAIL.size:
+                raise damaged(path, "it is too short")
+            self._buffer = buffer = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+        if buffer[: len(_HEAD)] != _HEAD:
+            raise damaged(path, "it does not begin like a file of a collection")
+        end, length, crc, mark = _TAIL.unpack(buffer[size - _TAIL.size :])
+        if mark != _TAIL_MARK or length > _LARGEST_DIRECTORY or end != size - _TAIL.size or length > end:
+            raise damaged(path, "its end is not the end of a file of a collection")
+        directory = buffer[end - length : end]
+        if zlib.crc32(directory) != crc:
+            raise damaged(path, "its directory has another checksum")
+        self._limit = end - length
+        try:
+            self._directory = dict(json.loads(directory))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise damaged(path, f"its directory cannot be used: {error!r}") from error
 
-def _view(buffer: mmap.mmap, limit: int, listed: Any, code: str) -> NDArray[Any]:
-    given, count, start = listed
-    if given != code:
-        raise ValueError(f"type {given} instead of {code}")
-    width = int(code[1:])
-    if not (type(count) is type(start) is int and count >= 0 and start >= 0 and start % _ALIGN == 0):
-        raise ValueError("an array's place is not a number")
-    if start + count * width > limit:
-        raise ValueError("an array goes beyond the end")
-    array = np.frombuffer(buffer, _DTYPES[code], count, start) if count else np.empty(0, _DTYPES[code])
-    # Compiled code is made anew for writable arrays, so the empty ones are read-only too.
-    array.setflags(write=False)
-    return array
+    def array(self, name: str, code: str, length: int | None = None) -> NDArray[Any]:
+        """The array of this name and type, which must have `length` entries if that is given."""
+        try:
+            array = self._view(self._directory[name], code)
+        except (KeyError, TypeError, ValueError) as error:
+            raise damaged(self.path, f"its directory cannot be used: {error!r}") from error
+        if length is not None and len(array) != length:
+            raise damaged(self.path, f"array '{name}' has {len(array)} entries instead of {length}")
+        return array
+
+    def lists(self, name: str, code: str, count: int) -> PackedLists:
+        """The `count` lists of this name."""
+        return PackedLists(self.array(name, code), self.array(f"{name}.offsets", "u4", count + 1), self.path)
+
+    def _view(self, listed: Any, code: str) -> NDArray[Any]:
+        given, count, start = listed
+        if given != code:
+            raise ValueError(f"type {given} instead of {code}")
+        if not (type(count) is type(start) is int and count >= 0 and start >= 0 and start % _ALIGN == 0):
+            raise ValueError("an array's place is not a number")
+        if start + count * int(code[1:]) > self._limit:
+            raise ValueError("an array goes beyond the end")
+        array = np.frombuffer(self._buffer, _DTYPES[code], count, start) if count else np.empty(0, _DTYPES[code])
+        # Compiled code is made anew for writable arrays, so the empty ones are read-only too.
+        array.setflags(write=False)
+        return array

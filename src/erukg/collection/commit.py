@@ -16,32 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.arrays import ArrayFileWriter, FileEntry, damaged, open_arrays
+from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, PackedLists, damaged, join, offsets_of
 from erukg.collection.manifest import Manifest
 from erukg.collection.postings import count_live
-from erukg.collection.ragged import bounds, hash_strings, offsets_of, take
 from erukg.collection.segment import Forms, Segment
 from erukg.core.kernels import kernel
 
-__all__ = ["NOBODY", "Commit", "State", "derive", "gather_forms", "live_rows", "open_commit", "write_commit"]
-
-_GLOSSARY = {
-    "glossary.folds": "u8",
-    "glossary.text": "u1",
-    "glossary.text.offsets": "u4",
-    "glossary.terms": "u2",
-    "glossary.terms.offsets": "u4",
-    "glossary.counts": "u4",
-}
-
+__all__ = ["NONE_DEAD", "Commit", "DistinctForms", "SegmentState", "derive", "open_commit", "write_commit"]
 
 #: No document is removed. Read-only, as mapped arrays are: compiled code is made anew for writable ones.
-NOBODY = np.empty(0, np.uint8)
-NOBODY.setflags(write=False)
+NONE_DEAD = np.empty(0, np.uint8)
+NONE_DEAD.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SegmentState:
     """What a commit adds to one segment.
 
     dead         1 for each removed document; empty when none is
@@ -60,7 +49,7 @@ class Commit:
 
     phrases: Forms
     counts: NDArray[np.uint32]
-    states: tuple[State, ...]
+    states: tuple[SegmentState, ...]
 
 
 @kernel()
@@ -81,12 +70,70 @@ def _count_rows(
     return True
 
 
-def live_rows(segment: Segment, dead: NDArray[np.uint8]) -> NDArray[np.int64]:
+def _live_counts(segment: Segment, dead: NDArray[np.uint8]) -> NDArray[np.int64]:
     """In how many live documents each written form of the segment is."""
     out = np.zeros(len(segment.forms), np.int64)
-    if not _count_rows(segment.phrases, segment.phrases_offsets, dead, out):
+    if not _count_rows(segment.phrases.values, segment.phrases.offsets, dead, out):
         raise damaged(segment.path, "its documents' phrases are not as they were written")
     return out
+
+
+class DistinctForms:
+    """The written forms of several segments that live documents have, sorted by fold and form.
+
+    folds     of each form
+    counts    in how many live documents it is
+    """
+
+    def __init__(self, segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]]) -> None:
+        self._segments = segments
+        self._starts = np.cumsum([0, *(len(s.forms) for s in segments)])
+        texts = join([s.forms.text.hashes() for s in segments], np.uint64)
+        folds = join([s.forms.folds for s in segments], np.uint64)
+        counts = join([_live_counts(s, d) for s, d in zip(segments, dead, strict=True)], np.int64)
+        rows = np.lexsort((texts, folds))
+        self._rows = rows = rows[counts[rows] > 0]
+        new = _changes(texts[rows]) | _changes(folds[rows])
+        self._form_of_row = np.cumsum(new) - 1
+        self._first = np.flatnonzero(new)
+        self.folds = folds[rows][self._first]
+        self.counts = _sums(counts[rows], self._first)
+
+    def numbers(self, number_of_form: NDArray[Any]) -> list[NDArray[Any]]:
+        """For every form of each segment the number given to it here, -1 when no live document has it."""
+        numbers = np.full(int(self._starts[-1]), -1, number_of_form.dtype)
+        numbers[self._rows] = number_of_form[self._form_of_row]
+        return [numbers[a:b] for a, b in pairwise(self._starts.tolist())]
+
+    def take(self, forms: NDArray[np.int64]) -> Forms:
+        """The chosen forms in the order given."""
+        rows = self._rows[self._first[forms]]
+        owner = np.searchsorted(self._starts, rows, side="right") - 1
+        mine = [rows[owner == i] - self._starts[i] for i in range(len(self._segments))]
+        # Taken segment by segment, then put into the order wanted.
+        place = np.empty(len(rows), np.int64)
+        place[np.argsort(owner, kind="stable")] = np.arange(len(rows))
+        found = [(s.forms, local) for s, local in zip(self._segments, mine, strict=True)]
+        return Forms(
+            join([f.folds[local] for f, local in found], np.uint64)[place],
+            _concatenate([f.text.take(local) for f, local in found], np.uint8).take(place),
+            _concatenate([f.terms.take(local) for f, local in found], np.uint16).take(place),
+        )
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a value differs from the one before; the first does."""
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
+
+
+def _sums(values: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums of the runs that begin at `first`."""
+    return np.add.reduceat(values, first) if len(first) else np.empty(0, np.int64)
+
+
+def _concatenate(parts: Sequence[PackedLists], dtype: Any) -> PackedLists:
+    lengths = join([np.diff(part.offsets) for part in parts], np.int64)
+    return PackedLists(join([part.values for part in parts], dtype), offsets_of(lengths))
 
 
 def derive(
@@ -96,88 +143,26 @@ def derive(
 
     Without `glossary` that part, which takes time in proportion to the whole collection, is left empty.
     """
-    try:
-        frequencies = [
-            count_live(s.postings, s.postings_offsets, d) if len(d) else s.frequencies
-            for s, d in zip(segments, dead, strict=True)
-        ]
-        phrases, counts, numbers = _glossary(segments if glossary else (), dead if glossary else (), least)
-    except ValueError as error:
-        raise damaged(segments[0].path.parent, str(error)) from error
+    frequencies = [count_live(s.postings, d) if len(d) else s.frequencies for s, d in zip(segments, dead, strict=True)]
+    phrases, counts, numbers = _glossary(DistinctForms(*((segments, dead) if glossary else ((), ()))), least)
     if not glossary:
         numbers = [np.empty(0, np.int32)] * len(segments)
-    states = (State(d, f, n) for d, f, n in zip(dead, frequencies, numbers, strict=True))
+    states = (SegmentState(d, f, n) for d, f, n in zip(dead, frequencies, numbers, strict=True))
     return Commit(phrases, counts, tuple(states))
 
 
-def _glossary(
-    segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]], least: int
-) -> tuple[Forms, NDArray[np.uint32], list[NDArray[np.int32]]]:
+def _glossary(forms: DistinctForms, least: int) -> tuple[Forms, NDArray[np.uint32], list[NDArray[np.int32]]]:
     """The glossary's phrases, in how many documents each is, and each segment's forms' numbers in it."""
-    texts = _joined([hash_strings(s.forms.text, s.forms.text_offsets) for s in segments], np.uint64)
-    counts = _joined([live_rows(s, d) for s, d in zip(segments, dead, strict=True)], np.int64)
-    folds = _joined([s.forms.folds for s in segments], np.uint64)
-    order = np.lexsort((texts, folds))
-    order = order[counts[order] > 0]
-    forms = texts[order]
-    folds, counts = folds[order], counts[order]
-    # Equal forms of several segments are one; the most used form of a phrase stands for it, then the first.
-    same = np.append(False, (folds[1:] == folds[:-1]) & (forms[1:] == forms[:-1]))[: len(order)]
-    first_form = np.flatnonzero(~same)
-    per_form = np.add.reduceat(counts, first_form) if len(first_form) else np.empty(0, np.int64)
-    fold_of_form = folds[first_form]
-    first_fold = np.flatnonzero(np.append(True, fold_of_form[1:] != fold_of_form[:-1])[: len(fold_of_form)])
-    totals = np.add.reduceat(per_form, first_fold) if len(first_fold) else np.empty(0, np.int64)
-    phrase_of_form = np.repeat(np.arange(len(first_fold)), np.diff(np.append(first_fold, len(fold_of_form))))
-    ranked = np.lexsort((np.arange(len(per_form)), -per_form, phrase_of_form))
-    chosen_form = ranked[first_fold]
+    new = _changes(forms.folds)
+    phrase_of_form, first = np.cumsum(new) - 1, np.flatnonzero(new)
+    totals = _sums(forms.counts, first)
+    # The most used form of a phrase stands for it, then the first.
+    ranked = np.lexsort((np.arange(len(new)), -forms.counts, phrase_of_form))
     kept = np.flatnonzero(totals >= least)
     number = np.full(len(totals), -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
-    form_of_row = np.cumsum(~same) - 1
-    starts = np.cumsum([0, *(len(s.forms) for s in segments)])
-    numbers = np.full(int(starts[-1]), -1, np.int32)
-    numbers[order] = number[phrase_of_form[form_of_row]]
-    representatives = order[first_form[chosen_form[kept]]]
-    split = [numbers[a:b] for a, b in pairwise(starts.tolist())]
-    return gather_forms(segments, representatives), totals[kept].astype(np.uint32), split
-
-
-def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    return np.concatenate([np.empty(0, dtype), *arrays])
-
-
-def gather_forms(segments: Sequence[Segment], rows: NDArray[np.int64]) -> Forms:
-    """The chosen written forms in the order given; rows are numbered through all segments."""
-    starts = np.cumsum([0, *(len(s.forms) for s in segments)])
-    owner = np.searchsorted(starts, rows, side="right") - 1
-    sizes, widths = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-    folds = np.zeros(len(rows), np.uint64)
-    pieces: list[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]] = []
-    for i, segment in enumerate(segments):
-        mine = np.flatnonzero(owner == i)
-        local = rows[mine] - starts[i]
-        try:
-            text = bounds(segment.forms.text_offsets, local, len(segment.forms.text))
-            terms = bounds(segment.forms.terms_offsets, local, len(segment.forms.terms))
-        except ValueError as error:
-            raise damaged(segment.path, str(error)) from error
-        folds[mine] = segment.forms.folds[local]
-        sizes[mine], widths[mine] = text[1] - text[0], terms[1] - terms[0]
-        pieces.append((mine, take(segment.forms.text, *text), take(segment.forms.terms, *terms)))
-    text_offsets, terms_offsets = offsets_of(sizes), offsets_of(widths)
-    out_text, out_terms = np.empty(text_offsets[-1], np.uint8), np.empty(terms_offsets[-1], np.uint16)
-    for mine, text_part, terms_part in pieces:
-        _scatter(out_text, text_offsets, mine, text_part)
-        _scatter(out_terms, terms_offsets, mine, terms_part)
-    return Forms(folds, out_text, text_offsets, out_terms, terms_offsets)
-
-
-def _scatter(out: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], values: NDArray[Any]) -> None:
-    starts = offsets[rows].astype(np.int64)
-    lengths = offsets[rows + 1].astype(np.int64) - starts
-    ends = np.cumsum(lengths)
-    out[np.arange(len(values)) + np.repeat(starts - (ends - lengths), lengths)] = values
+    phrases = forms.take(ranked[first[kept]])
+    return phrases, totals[kept].astype(np.uint32), forms.numbers(number[phrase_of_form])
 
 
 def write_commit(path: Path, commit: Commit) -> FileEntry:
@@ -194,23 +179,13 @@ def write_commit(path: Path, commit: Commit) -> FileEntry:
 
 def open_commit(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -> Commit:
     """Map the commit's file, with the same checks as for segments."""
-    expected = dict(_GLOSSARY)
-    for i in range(len(segments)):
-        expected |= {f"{i}.glossary": "i4", f"{i}.dead": "u1", f"{i}.frequencies": "u4"}
-    a = open_arrays(folder, manifest.commit, expected)
-    path = folder / manifest.commit.name
-    phrases = Forms(*(a[name] for name in list(_GLOSSARY)[:5]))
-    lengths = {"glossary.text.offsets": len(phrases) + 1, "glossary.terms.offsets": len(phrases) + 1}
-    lengths["glossary.counts"] = len(phrases)
+    file = ArrayFile(folder, manifest.commit)
+    phrases = Forms.read(file, "glossary")
     states = []
     for i, (segment, entry) in enumerate(zip(segments, manifest.segments, strict=True)):
-        lengths[f"{i}.glossary"] = len(segment.forms) if manifest.derived else 0
         whole = entry.live == entry.documents
-        lengths[f"{i}.dead"] = 0 if whole else entry.documents
-        lengths[f"{i}.frequencies"] = 0 if whole else len(segment.frequencies)
-        frequencies = segment.frequencies if whole else a[f"{i}.frequencies"]
-        states.append(State(a[f"{i}.dead"], frequencies, a[f"{i}.glossary"]))
-    for name, length in lengths.items():
-        if len(a[name]) != length:
-            raise damaged(path, f"array '{name}' has {len(a[name])} entries instead of {length}")
-    return Commit(phrases, a["glossary.counts"], tuple(states))
+        glossary = file.array(f"{i}.glossary", "i4", len(segment.forms) if manifest.derived else 0)
+        dead = file.array(f"{i}.dead", "u1", 0 if whole else entry.documents)
+        frequencies = file.array(f"{i}.frequencies", "u4", 0 if whole else len(segment.frequencies))
+        states.append(SegmentState(dead, segment.frequencies if whole else frequencies, glossary))
+    return Commit(phrases, file.array("glossary.counts", "u4", len(phrases)), tuple(states))

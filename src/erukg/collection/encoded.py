@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "TOP_PHRASES",
-    "Analyser",
-    "DocumentRecord",
-    "EncodedDocument",
-    "Phrase",
-    "StreamAnalyser",
-]
+from erukg.core.streams import Answer
+
+__all__ = ["TOP_PHRASES", "Analyser", "DocumentRecord", "EncodedDocument", "Phrase"]
 
 #: How many phrases of a document are kept (the paper's pruning strategy 1).
 TOP_PHRASES = 10
@@ -60,13 +55,6 @@ class Analyser(Protocol):
     @property
     def vocab_size(self) -> int: ...
 
-    def __call__(self, texts: Sequence[str]) -> Sequence[EncodedDocument]: ...
-
-
-@runtime_checkable
-class StreamAnalyser(Analyser, Protocol):
-    """An analyser that rather takes its texts as they come, and works on many at a time."""
-
-    def stream(self, texts: Iterable[str]) -> Iterator[EncodedDocument]:
-        """What a collection keeps of each text, in order; texts are taken ahead of the results."""
+    def encode(self, texts: Iterable[str]) -> Iterator[Answer[str, EncodedDocument]]:
+        """An answer for each text, in order, in constant memory; a few texts are taken ahead of the answers."""
         ...

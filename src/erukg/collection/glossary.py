@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.arrays import damaged
-from erukg.collection.ragged import gather_lists, strings
 from erukg.collection.segment import Forms
+from erukg.core.kernels import kernel
 from erukg.core.neighbours import Terms
 from erukg.errors import InputError
 
-__all__ = ["MappedGlossary"]
+__all__ = ["MappedGlossary", "gather_lists"]
+
+
+@kernel()
+def gather_lists(
+    values: NDArray[Any], offsets: NDArray[np.uint32], rows: NDArray[np.int64], indptr: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """`PackedLists.take` compiled: the values, and in `indptr` where each list begins, below 0 first for damage.
+
+    Rows must be numbers of lists.
+    """
+    indptr[0] = 0
+    for i in range(rows.size):
+        start, stop = np.int64(offsets[rows[i]]), np.int64(offsets[rows[i] + 1])
+        if start > stop or stop > values.size:
+            indptr[0] = -1
+            return np.empty(0, np.int32)
+        indptr[i + 1] = indptr[i] + stop - start
+    out = np.empty(indptr[rows.size], np.int32)
+    for i in range(rows.size):
+        start, at = np.int64(offsets[rows[i]]), indptr[i]
+        for j in range(indptr[i + 1] - at):
+            out[at + j] = values[start + j]
+    return out
 
 
 class MappedGlossary:
     """The glossary of an opened collection (`erukg.core.neighbours.Glossary`)."""
 
-    def __init__(self, path: Path, phrases: Forms, counts: NDArray[np.uint32]) -> None:
-        self._path = path
+    def __init__(self, phrases: Forms, counts: NDArray[np.uint32]) -> None:
         self._phrases = phrases
         self._counts = counts
 
@@ -42,20 +64,16 @@ class MappedGlossary:
 
     def phrases(self, ids: NDArray[np.int64]) -> list[str]:
         """The phrases' most used written form, lower-cased."""
-        ids = self._checked(ids)
-        try:
-            return strings(self._phrases.text, self._phrases.text_offsets, ids)
-        except ValueError as error:
-            raise damaged(self._path, "the glossary's phrases cannot be read") from error
+        return self._phrases.text.strings(self._checked(ids))
 
     def terms(self, ids: NDArray[np.int64]) -> Terms:
         """Their word pieces in the model's vocabulary."""
-        ids = self._checked(ids)
+        ids, terms = self._checked(ids), self._phrases.terms
         indptr = np.empty(len(ids) + 1, np.int64)
-        terms = gather_lists(self._phrases.terms, self._phrases.terms_offsets, ids, indptr)
+        out = gather_lists(terms.values, terms.offsets, ids, indptr)
         if indptr[0] < 0:
-            raise damaged(self._path, "the glossary's word pieces cannot be read")
-        return Terms(indptr, terms)
+            raise damaged(terms.path, "the glossary's word pieces cannot be read")
+        return Terms(indptr, out)
 
     def counts(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """In how many documents of D each is among the ten most informative phrases."""

@@ -2,54 +2,58 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 
 from erukg.errors import CollectionError
 
-__all__ = ["WriterLock"]
+__all__ = ["LOCK", "write_errors", "writer_lock"]
 
-_LOCK = "lock"
+LOCK = "lock"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class WriterLock:
-    """Held from entering to leaving the block; a second writer gets an error that names the first."""
+@contextmanager
+def write_errors(folder: Path) -> Iterator[None]:
+    """Turns the system's errors into ones that say what to do; the last commit is untouched."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise CollectionError(
+                f"There is no room to write to {folder} ({error.strerror}); the collection is as it was, "
+                "free some space and run the command again."
+            ) from error
+        raise CollectionError(f"{folder} cannot be written to: {error.strerror or error}.") from error
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._handle = -1
 
-    def __enter__(self) -> WriterLock:
-        try:
-            import fcntl
-        except ImportError as error:
-            raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
-        try:
-            handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise CollectionError(f"{self._folder} cannot be written to: {error.strerror}.") from error
+@contextmanager
+def writer_lock(folder: Path) -> Iterator[None]:
+    """Held within the block; a second writer gets an error that names the first."""
+    try:
+        import fcntl
+    except ImportError as error:
+        raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
+    with write_errors(folder):
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = os.pread(handle, 200, 0).decode("utf-8", "replace").strip() or "another process"
-            os.close(handle)
-            raise CollectionError(f"{self._folder} is being written by {holder}; try again when it is done.") from error
+            raise CollectionError(f"{folder} is being written by {holder}; try again when it is done.") from error
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        os.ftruncate(handle, 0)
-        try:
+        with write_errors(folder):
+            os.ftruncate(handle, 0)
             os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()} since {since}\n".encode(), 0)
-        except OSError as error:  # a full disk
-            os.close(handle)
-            raise CollectionError(f"{self._folder} cannot be written to: {error.strerror}.") from error
-        self._handle = handle
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        os.ftruncate(self._handle, 0)
-        os.close(self._handle)
-        self._handle = -1
+        try:
+            yield
+        finally:
+            os.ftruncate(handle, 0)
+    finally:
+        os.close(handle)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from erukg.collection.arrays import FileEntry, damaged
-from erukg.collection.disk import sync_folder
 from erukg.errors import CollectionError
+from erukg.io.publish import publish_bytes, sync_folder
 
 __all__ = [
     "FORMAT_VERSION",
@@ -33,7 +32,9 @@ FORMAT_VERSION = 1
 _FORMAT = "erukg-collection"
 _LARGEST = 1 << 24
 _FILE_NAME = re.compile(r"(?:segment|commit)-[0-9]{8}\.bin")
-_WHOLE = 1 << 53
+_LARGEST_NUMBER = 1 << 53
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +119,9 @@ def _canonical(data: dict[str, Any]) -> bytes:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Make `manifest` the current commit: on the disk under another name first, then renamed."""
-    temporary = folder / (MANIFEST + ".tmp")
-    with temporary.open("wb") as file:
-        file.write(_serialise(manifest))
-        file.flush()
-        os.fsync(file.fileno())
+    """Make `manifest` the current commit, once the files that it names are in the folder for good."""
     sync_folder(folder)
-    temporary.replace(folder / MANIFEST)
-    sync_folder(folder)
+    publish_bytes(folder / MANIFEST, _serialise(manifest))
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -166,62 +161,47 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _parse(data: dict[str, Any]) -> Manifest:
-    segments = data["segments"]
-    if not isinstance(segments, list):
-        raise TypeError("segments")
     journal = data["journal"]
     return Manifest(
-        number=_int(data["number"]),
-        fingerprint=_str(data["fingerprint"]),
-        analysis=_str(data["analysis"]),
-        vocab_size=_int(data["vocab_size"], 1 << 16),
-        weight_limit=_float(data["weight_limit"], 1e-6, 1e6),
-        k1=_float(data["k1"], 1e-6, 1e3),
-        b=_float(data["b"], 0.0, 1.0),
-        glossary_documents=_int(data["glossary_documents"]),
-        derived=_bool(data["derived"]),
-        frozen=_bool(data["frozen"]),
-        next_file=_int(data["next_file"]),
+        number=_value(data, "number", int),
+        fingerprint=_value(data, "fingerprint", str),
+        analysis=_value(data, "analysis", str),
+        vocab_size=_value(data, "vocab_size", int, 0, 1 << 16),
+        weight_limit=_value(data, "weight_limit", float, 1e-6, 1e6),
+        k1=_value(data, "k1", float, 1e-6, 1e3),
+        b=_value(data, "b", float, 0, 1),
+        glossary_documents=_value(data, "glossary_documents", int),
+        derived=_value(data, "derived", bool),
+        frozen=_value(data, "frozen", bool),
+        next_file=_value(data, "next_file", int),
         commit=_file(data["commit"]),
-        segments=tuple(_segment(s) for s in segments),
-        journal=None
-        if journal is None
-        else Journal(_str(journal["kind"]), _str(journal["source"]), _int(journal["rows"]), _int(journal["bad"])),
-        version=_int(data["version"]),
+        segments=tuple(map(_segment, _value(data, "segments", list))),
+        journal=None if journal is None else _journal(journal),
+        version=_value(data, "version", int),
     )
 
 
+def _journal(data: Any) -> Journal:
+    kind, source = _value(data, "kind", str), _value(data, "source", str)
+    return Journal(kind, source, _value(data, "rows", int), _value(data, "bad", int))
+
+
 def _segment(data: Any) -> SegmentEntry:
-    documents = _int(data["documents"], 1 << 28)
-    return SegmentEntry(_file(data["file"]), documents, _int(data["live"], documents), _int(data["length"]))
+    documents = _value(data, "documents", int, 0, 1 << 28)
+    live, length = _value(data, "live", int, 0, documents), _value(data, "length", int)
+    return SegmentEntry(_file(data["file"]), documents, live, length)
 
 
 def _file(data: Any) -> FileEntry:
-    name = _str(data["name"])
+    name = _value(data, "name", str)
     if not _FILE_NAME.fullmatch(name):
         raise ValueError(f"file name {name[:40]!r}")
-    return FileEntry(name, _int(data["bytes"]), _int(data["crc32"], (1 << 32) - 1))
+    return FileEntry(name, _value(data, "bytes", int), _value(data, "crc32", int, 0, (1 << 32) - 1))
 
 
-def _int(value: Any, most: int = _WHOLE) -> int:
-    if type(value) is not int or not 0 <= value <= most:
-        raise ValueError(f"{value!r} is not a whole number up to {most}")
-    return value
-
-
-def _float(value: Any, least: float, most: float) -> float:
-    if type(value) is not float or not least <= value <= most:
-        raise ValueError(f"{value!r} is not a number from {least} to {most}")
-    return value
-
-
-def _str(value: Any) -> str:
-    if type(value) is not str:
-        raise TypeError(f"{value!r} is not a string")
-    return value
-
-
-def _bool(value: Any) -> bool:
-    if type(value) is not bool:
-        raise TypeError(f"{value!r} is not true or false")
+def _value(data: Any, name: str, kind: type[T], least: float = 0, most: float = _LARGEST_NUMBER) -> T:
+    """The value of this type; numbers must lie between `least` and `most`."""
+    value = data[name]
+    if type(value) is not kind or (isinstance(value, int | float) and not least <= value <= most):
+        raise ValueError(f"{name} is {value!r}")
     return value

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.arrays import ArrayFileWriter, damaged
-from erukg.collection.commit import Commit, State, gather_forms, live_rows
+from erukg.collection.arrays import ArrayFileWriter, PackedLists, damaged, join, offsets_of
+from erukg.collection.commit import Commit, DistinctForms, SegmentState
 from erukg.collection.manifest import SegmentEntry
-from erukg.collection.postings import decode, pack
-from erukg.collection.ragged import bounds, hash_strings, offsets_of, take
-from erukg.collection.segment import Forms, Segment, entry_of
+from erukg.collection.postings import DAMAGED, decode, pack
+from erukg.collection.segment import Segment, entry_of
 
 __all__ = ["merge_segments"]
 
 _POSTINGS_AT_ONCE = 1 << 22
+_LISTS_AT_ONCE = 1 << 14
 
 
 def merge_segments(
-    path: Path, segments: Sequence[Segment], states: Sequence[State], glossary: Commit | None = None
+    path: Path, segments: Sequence[Segment], states: Sequence[SegmentState], glossary: Commit | None = None
 ) -> SegmentEntry:
     """Write the live documents of `segments`, in their order, as one segment.
 
@@ -31,38 +30,29 @@ def merge_segments(
     documents.
     """
     live = [
-        np.flatnonzero(state.dead == 0) if len(state.dead) else np.arange(len(s)) for s, state in _zip(segments, states)
+        np.flatnonzero(state.dead == 0) if len(state.dead) else np.arange(len(s))
+        for s, state in zip(segments, states, strict=True)
     ]
-    lengths = _joined([s.lengths[rows] for s, rows in _zip(segments, live)], np.uint32)
-    try:
-        with ArrayFileWriter(path) as file:
-            _write_postings(file, segments, states, live)
-            file.add("lengths", lengths)
-            file.add("texts", _joined([s.texts[rows] for s, rows in _zip(segments, live)], np.uint64))
-            _write_lists(file, "ids", [(s.ids, s.ids_offsets, rows) for s, rows in _zip(segments, live)])
-            _write_lists(file, "weights", [(s.weights, s.weights_offsets, rows) for s, rows in _zip(segments, live)])
-            _write_phrases(file, segments, states, live, glossary)
-            return entry_of(file.close(), lengths)
-    except ValueError as error:
-        raise damaged(segments[0].path.parent, str(error)) from error
-
-
-def _zip(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    return zip(a, b, strict=True)
-
-
-def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    return np.concatenate([np.empty(0, dtype), *arrays])
+    each = list(zip(segments, live, strict=True))
+    lengths = join([s.lengths[rows] for s, rows in each], np.uint32)
+    with ArrayFileWriter(path) as file:
+        _write_postings(file, segments, states, live)
+        file.add("lengths", lengths)
+        file.add("texts", join([s.texts[rows] for s, rows in each], np.uint64))
+        _write_lists(file, "ids", [(s.ids, rows) for s, rows in each])
+        _write_lists(file, "weights", [(s.weights, rows) for s, rows in each])
+        _write_phrases(file, segments, states, live, glossary)
+        return entry_of(file.close(), lengths)
 
 
 def _write_postings(
     file: ArrayFileWriter,
     segments: Sequence[Segment],
-    states: Sequence[State],
+    states: Sequence[SegmentState],
     live: Sequence[NDArray[np.int64]],
 ) -> None:
     used = [np.flatnonzero(state.frequencies) for state in states]
-    vocabulary = np.unique(_joined([s.vocabulary[u] for s, u in _zip(segments, used)], np.uint64))
+    vocabulary = np.unique(join([s.vocabulary[u] for s, u in zip(segments, used, strict=True)], np.uint64))
     targets = []
     frequencies = np.zeros(len(vocabulary), np.int64)
     renumber = []
@@ -94,19 +84,9 @@ def _write_postings(
             for segment, (place_of, known_as), numbers in zip(segments, targets, renumber, strict=True):
                 a, b = np.searchsorted(place_of, [first, last])
                 to = np.where(known_as[a:b] < 0, -1, known_as[a:b] - first)
-                decode(
-                    segment.postings,
-                    segment.postings_offsets,
-                    int(a),
-                    int(b),
-                    to,
-                    numbers,
-                    place,
-                    documents,
-                    counts,
-                )
+                decode(segment.postings, int(a), int(b), to, numbers, place, documents, counts)
             if np.any(place != local[1:]):
-                raise ValueError("posting lists and document frequencies disagree")
+                raise damaged(segments[0].path.parent, DAMAGED)
             words, stops = pack(local, documents, counts)
             ends.append(ends[-1][-1] + stops)
             yield words
@@ -118,64 +98,37 @@ def _write_postings(
     file.add("frequencies", frequencies.astype(np.uint32))
 
 
-def _write_lists(
-    file: ArrayFileWriter,
-    name: str,
-    parts: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.int64]]],
-) -> None:
-    placed = [bounds(offsets, rows, len(values)) for values, offsets, rows in parts]
-    file.stream(
-        name,
-        np.uint8,
-        (take(values, *chunk) for (values, _, _), (a, b) in _zip(parts, placed) for chunk in _slices(a, b)),
-    )
-    file.add(f"{name}.offsets", offsets_of(_joined([b - a for a, b in placed], np.int64)))
-
-
-def _slices(
-    starts: NDArray[np.int64], stops: NDArray[np.int64], step: int = 1 << 14
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    for i in range(0, len(starts), step):
-        yield starts[i : i + step], stops[i : i + step]
+def _write_lists(file: ArrayFileWriter, name: str, parts: Sequence[tuple[PackedLists, NDArray[np.int64]]]) -> None:
+    slices = [
+        (lists, rows[i : i + _LISTS_AT_ONCE]) for lists, rows in parts for i in range(0, len(rows), _LISTS_AT_ONCE)
+    ]
+    file.stream(name, np.uint8, (lists.take(rows).values for lists, rows in slices))
+    bounds = [lists.bounds(rows) for lists, rows in parts]
+    file.add(f"{name}.offsets", offsets_of(join([stops - starts for starts, stops in bounds], np.int64)))
 
 
 def _write_phrases(
     file: ArrayFileWriter,
     segments: Sequence[Segment],
-    states: Sequence[State],
+    states: Sequence[SegmentState],
     live: Sequence[NDArray[np.int64]],
     glossary: Commit | None,
 ) -> None:
+    numbers: Sequence[NDArray[Any]]
     if glossary is not None:
-        forms, numbers = glossary.phrases, [state.glossary.astype(np.int64) for state in states]
+        forms, numbers = glossary.phrases, [state.glossary for state in states]
     else:
-        forms, numbers = _live_forms(segments, states)
-    rows, counts = [], []
+        every = DistinctForms(segments, [state.dead for state in states])
+        rows = np.arange(len(every.folds))
+        forms, numbers = every.take(rows), every.numbers(rows)
+    phrases, counts = [], []
     for segment, number, documents in zip(segments, numbers, live, strict=True):
-        a, b = bounds(segment.phrases_offsets, documents, len(segment.phrases))
-        flat = take(segment.phrases, a, b)
-        if flat.size and flat.max() >= len(number):
-            raise ValueError("a document has a phrase that does not exist")
-        new = number[flat]
-        owner = np.repeat(np.arange(len(documents)), b - a)
-        rows.append(new[new >= 0].astype(np.uint32))
+        old = segment.phrases.take(documents)
+        if old.values.size and old.values.max() >= len(number):
+            raise damaged(segment.path, "a document has a phrase that does not exist")
+        new = number[old.values]
+        owner = np.repeat(np.arange(len(documents)), np.diff(old.offsets))
+        phrases.append(new[new >= 0].astype(np.uint32))
         counts.append(np.bincount(owner[new >= 0], minlength=len(documents)))
-    file.add("phrases", _joined(rows, np.uint32))
-    file.add("phrases.offsets", offsets_of(_joined(counts, np.int64)))
+    file.add_lists("phrases", PackedLists(join(phrases, np.uint32), offsets_of(join(counts, np.int64))))
     forms.write(file, "forms")
-
-
-def _live_forms(segments: Sequence[Segment], states: Sequence[State]) -> tuple[Forms, list[NDArray[np.int64]]]:
-    folds = _joined([s.forms.folds for s in segments], np.uint64)
-    texts = _joined([hash_strings(s.forms.text, s.forms.text_offsets) for s in segments], np.uint64)
-    counts = _joined([live_rows(s, state.dead) for s, state in _zip(segments, states)], np.int64)
-    order = np.lexsort((texts, folds))
-    order = order[counts[order] > 0]
-    fresh = np.append(True, (folds[order][1:] != folds[order][:-1]) | (texts[order][1:] != texts[order][:-1]))[
-        : len(order)
-    ]
-    number = np.full(len(folds), -1, np.int64)
-    number[order] = np.cumsum(fresh) - 1
-    starts = np.cumsum([0, *(len(s.forms) for s in segments)])
-    split = [number[a:b] for a, b in pairwise(starts.tolist())]
-    return gather_forms(segments, order[fresh]), split

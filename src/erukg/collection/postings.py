@@ -17,17 +17,20 @@ rewriting its postings.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.collection.arrays import PackedLists, damaged
 from erukg.core.kernels import kernel
 
-__all__ = ["BLOCK", "BLOCK_BITS", "count_live", "decode", "invert", "number_terms", "pack"]
+__all__ = ["BLOCK", "DAMAGED", "count_live", "decode", "invert", "number_terms", "pack"]
 
-BLOCK_BITS = 12
-BLOCK = 1 << BLOCK_BITS
+Int: TypeAlias = int | np.int64
+
+BLOCK = 1 << 12
+DAMAGED = "its posting lists are not as they were written"
 _WORDS_A_POSTING = 6  # the most that one posting can take: a stretch of its own with a large tf
 
 
@@ -72,47 +75,40 @@ def number_terms(terms: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray
 def _invert(
     numbers: NDArray[np.int32],
     ends: NDArray[np.int64],
-    indptr: NDArray[np.int64],
+    place: NDArray[np.int64],
     documents: NDArray[np.int32],
     frequencies: NDArray[np.int32],
-) -> int:
-    # Counting sort in two passes over the text; `last` finds repeats within a document.
-    last = np.full(indptr.size - 1, -1, np.int32)
+    write: bool,
+) -> None:
+    """One pass of a counting sort: count each term's documents in `place`, or `write` them from there on."""
+    # Finds repeats within a document.
+    last = np.full(place.size, -1, np.int32)
     start = 0
     for d in range(ends.size):
         for j in range(start, ends[d]):
             t = numbers[j]
             if last[t] != d:
                 last[t] = d
-                indptr[t + 1] += 1
-        start = ends[d]
-    for t in range(indptr.size - 1):
-        indptr[t + 1] += indptr[t]
-        last[t] = -1
-    place = indptr[:-1].copy()
-    start = 0
-    for d in range(ends.size):
-        for j in range(start, ends[d]):
-            t = numbers[j]
-            if last[t] != d:
-                last[t] = d
-                documents[place[t]] = d
-                frequencies[place[t]] = 1
+                if write:
+                    documents[place[t]] = d
+                    frequencies[place[t]] = 1
                 place[t] += 1
-            else:
+            elif write:
                 frequencies[place[t] - 1] += 1
         start = ends[d]
-    return int(indptr[-1])
 
 
 def invert(
     numbers: NDArray[np.int32], lengths: NDArray[Any], n_terms: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """From documents' term numbers to (indptr, documents, frequencies) by term, documents ascending."""
-    indptr = np.zeros(n_terms + 1, np.int64)
+    ends = np.cumsum(lengths, dtype=np.int64)
     documents, frequencies = np.empty(len(numbers), np.int32), np.empty(len(numbers), np.int32)
-    count = _invert(numbers, np.cumsum(lengths, dtype=np.int64), indptr, documents, frequencies)
-    return indptr, documents[:count], frequencies[:count]
+    counts = np.zeros(n_terms, np.int64)
+    _invert(numbers, ends, counts, documents, frequencies, False)
+    indptr = np.concatenate(([0], np.cumsum(counts)))
+    _invert(numbers, ends, indptr[:-1].copy(), documents, frequencies, True)
+    return indptr, documents[: indptr[-1]], frequencies[: indptr[-1]]
 
 
 @kernel()
@@ -179,6 +175,31 @@ def pack(
 
 
 @kernel()
+def _groups(words: NDArray[np.uint16], i: Int, stop: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
+    """Where the groups of the block at `i` begin and end: tf = 1, tf from 2 to 17, larger. -1 first: it is damaged."""
+    if i + 2 > stop:
+        return -1, 0, 0, 0, 0, 0
+    head = np.int64(words[i + 1])
+    a = i + 2
+    a_end = a + (head & 0x1FFF)
+    b = b_end = c = c_end = a_end
+    if head & 0x8000:
+        if a_end >= stop:
+            return -1, 0, 0, 0, 0, 0
+        head = np.int64(words[a_end])
+        b = a_end + 1
+        b_end = c = c_end = b + (head & 0x1FFF)
+        if head & 0x8000:
+            if b_end >= stop:
+                return -1, 0, 0, 0, 0, 0
+            c = b_end + 1
+            c_end = c + 2 * np.int64(words[b_end])
+    if a_end > stop or b_end > stop or c_end > stop:
+        return -1, 0, 0, 0, 0, 0
+    return a, a_end, b, b_end, c, c_end
+
+
+@kernel()
 def _decode(
     words: NDArray[np.uint16],
     offsets: NDArray[np.uint32],
@@ -190,37 +211,16 @@ def _decode(
     documents: NDArray[np.int32],
     frequencies: NDArray[np.int32],
 ) -> bool:
-    size = words.size
     for t in range(first, last):
-        i, stop = np.int64(offsets[t]), np.int64(offsets[t + 1])
-        if i > stop or stop > size:
+        i: Int = np.int64(offsets[t])
+        stop = np.int64(offsets[t + 1])
+        if i > stop or stop > words.size:
             return False
         out = targets[t - first]
         while i < stop:
-            if i + 2 > stop:
-                return False
             base = np.int64(words[i]) << 12
-            head = np.int64(words[i + 1])
-            a = i + 2
-            a_end = a + (head & 0x1FFF)
-            b = a_end
-            b_end = b
-            c = b
-            c_end = b
-            if head & 0x8000:
-                if a_end >= stop:
-                    return False
-                head = np.int64(words[a_end])
-                b = a_end + 1
-                b_end = b + (head & 0x1FFF)
-                c = b_end
-                c_end = c
-                if head & 0x8000:
-                    if b_end >= stop:
-                        return False
-                    c = b_end + 1
-                    c_end = c + 2 * np.int64(words[b_end])
-            if a_end > stop or b_end > stop or c_end > stop:
+            a, a_end, b, b_end, c, c_end = _groups(words, i, stop)
+            if a < 0:
                 return False
             # Each group is in the order of documents; together they are merged.
             while a < a_end or b < b_end or c < c_end:
@@ -255,8 +255,7 @@ def _decode(
 
 
 def decode(
-    words: NDArray[np.uint16],
-    offsets: NDArray[np.uint32],
+    postings: PackedLists,
     first: int,
     last: int,
     targets: NDArray[np.int64],
@@ -270,67 +269,54 @@ def decode(
     `place` says where each target's next posting goes and is moved on; documents get the numbers in
     `renumber`, and those with a negative one are left out.
     """
+    words, offsets = postings.values, postings.offsets
     if not _decode(words, offsets, first, last, targets, renumber, place, documents, frequencies):
-        raise ValueError("a posting list is not as it was written")
+        raise damaged(postings.path, DAMAGED)
+
+
+@kernel()
+def _count_group(
+    words: NDArray[np.uint16], start: Int, stop: Int, step: int, shift: int, base: Int, dead: NDArray[np.uint8]
+) -> int:
+    """How many live documents the group has; -1 when one of them does not exist."""
+    live = 0
+    for i in range(start, stop, step):
+        d = base + (words[i] >> shift)
+        if d >= dead.size:
+            return -1
+        live += dead[d] == 0
+    return live
 
 
 @kernel()
 def _count_live(
     words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8], out: NDArray[np.uint32]
 ) -> bool:
-    size, n = words.size, dead.size
     for t in range(out.size):
-        i, stop = np.int64(offsets[t]), np.int64(offsets[t + 1])
-        if i > stop or stop > size:
+        i: Int = np.int64(offsets[t])
+        stop = np.int64(offsets[t + 1])
+        if i > stop or stop > words.size:
             return False
         live = 0
         while i < stop:
-            if i + 2 > stop:
-                return False
             base = np.int64(words[i]) << 12
-            head = np.int64(words[i + 1])
-            i += 2
-            end = i + (head & 0x1FFF)
-            if end > stop or (head & 0x8000 and end >= stop):
+            a, a_end, b, b_end, c, c_end = _groups(words, i, stop)
+            if a < 0:
                 return False
-            while i < end:
-                d = base + words[i]
-                if d >= n:
-                    return False
-                live += dead[d] == 0
-                i += 1
-            if head & 0x8000:
-                head = np.int64(words[i])
-                i += 1
-                end = i + (head & 0x1FFF)
-                if end > stop or (head & 0x8000 and end >= stop):
-                    return False
-                while i < end:
-                    d = base + (words[i] >> 4)
-                    if d >= n:
-                        return False
-                    live += dead[d] == 0
-                    i += 1
-                if head & 0x8000:
-                    end = i + 1 + 2 * np.int64(words[i])
-                    i += 1
-                    if end > stop:
-                        return False
-                    while i < end:
-                        d = base + words[i]
-                        if d >= n:
-                            return False
-                        live += dead[d] == 0
-                        i += 2
+            ones = _count_group(words, a, a_end, 1, 0, base, dead)
+            some = _count_group(words, b, b_end, 1, 4, base, dead)
+            many = _count_group(words, c, c_end, 2, 0, base, dead)
+            if ones < 0 or some < 0 or many < 0:
+                return False
+            live += ones + some + many
+            i = c_end
         out[t] = live
     return True
 
 
-def count_live(words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """In how many documents that are not `dead` each term occurs; every word of the lists is checked on the
-    way.
-    """
-    out = np.empty(len(offsets) - 1, np.uint32)
-    if not _count_live(words, offsets, dead, out):
-        raise ValueError("a posting list is not as it was written")
+def count_live(postings: PackedLists, dead: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """In how many documents that are not `dead` each term occurs; every word of the lists is checked on the way."""
+    out = np.empty(len(postings), np.uint32)
+    if not _count_live(postings.values, postings.offsets, dead, out):
+        raise damaged(postings.path, DAMAGED)
     return out

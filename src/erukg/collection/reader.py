@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from erukg.collection.analysis import ANALYSIS, Query, analyse
 from erukg.collection.arrays import damaged
 from erukg.collection.commit import Commit, open_commit
-from erukg.collection.gather import Gathered, collect_phrases, sum_by_phrase
 from erukg.collection.glossary import MappedGlossary
 from erukg.collection.manifest import Manifest, read_manifest
-from erukg.collection.postings import BLOCK
-from erukg.collection.ragged import bounds
-from erukg.collection.search import best_first, idf, norms, scan, scan_order
+from erukg.collection.neighbourhood import LazyNeighbourhood, collect_phrases, sum_by_phrase
+from erukg.collection.postings import BLOCK, DAMAGED
+from erukg.collection.search import Excluded, QueryLists, SearchedDocuments, best_first, idf, norms, scan, scan_order
 from erukg.collection.segment import Segment
 from erukg.collection.weights import add_weights, decode_table, high_values
-from erukg.core.neighbours import Neighbourhood, Source
+from erukg.core.neighbours import Neighbourhood, Source, WeightedTerms
 from erukg.errors import CollectionError, ErukgWarning, InputError
 
 __all__ = ["Collection", "Hits", "open_parts"]
@@ -41,21 +40,14 @@ class Hits:
     scores: NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Task(NamedTuple):
     """Some blocks of a segment to be scanned for a query."""
 
-    segment: Segment
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    factors: NDArray[np.float32]
-    norm: NDArray[np.float32]
-    first_block: int
-    last_block: int
-    base: int
-    dead: NDArray[np.uint8]
-    text: np.uint64
-    exclude: NDArray[np.uint8]
+    path: Path
+    lists: QueryLists
+    documents: SearchedDocuments
+    excluded: Excluded
+    blocks: tuple[int, int]
 
 
 def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
@@ -79,6 +71,20 @@ def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
     raise CollectionError(f"{folder} is rewritten faster than it can be opened; try again when the writer is done.")
 
 
+def check_made_with(folder: Path, manifest: Manifest, fingerprint: str | None) -> None:
+    """Refuse a collection that was made with another text analysis, or with another model than this one."""
+    if manifest.analysis != ANALYSIS:
+        raise CollectionError(
+            f"{folder} was made with text analysis {manifest.analysis!r}, "
+            f"this program has {ANALYSIS!r}; build it again."
+        )
+    if fingerprint is not None and fingerprint != manifest.fingerprint:
+        raise CollectionError(
+            f"{folder} was made with model {manifest.fingerprint[:12]}, not with {fingerprint[:12]}; "
+            "use the model it was made with or build the collection again."
+        )
+
+
 class Collection:
     """D, memory-mapped and read-only (`erukg.core.neighbours.Background`). Safe to use from many threads.
 
@@ -94,11 +100,8 @@ class Collection:
         self._commit = commit
         self._threads = threads
         self._starts = np.cumsum([0, *(len(s) for s in segments)])
-        self._glossary = MappedGlossary(folder / manifest.commit.name, commit.phrases, commit.counts)
+        self._glossary = MappedGlossary(commit.phrases, commit.counts)
         self._table = decode_table(manifest.weight_limit)
-        self._lock = threading.Lock()
-        self._norms: list[NDArray[np.float32]] | None = None
-        self._pool: ThreadPoolExecutor | None = None
 
     @classmethod
     def open(cls, folder: str | Path, *, fingerprint: str | None = None, threads: int = 1) -> Collection:
@@ -111,16 +114,7 @@ class Collection:
         if threads < 1:
             raise InputError(f"A search needs at least 1 thread, not {threads}.")
         manifest, segments, commit = open_parts(folder)
-        if manifest.analysis != ANALYSIS:
-            raise CollectionError(
-                f"{folder} was made with text analysis {manifest.analysis!r}, this program "
-                f"has {ANALYSIS!r}; build it again."
-            )
-        if fingerprint is not None and fingerprint != manifest.fingerprint:
-            raise CollectionError(
-                f"{folder} was made with model {manifest.fingerprint[:12]}, not with {fingerprint[:12]}; "
-                "use the model it was made with or build the collection again."
-            )
+        check_made_with(folder, manifest, fingerprint)
         if not manifest.derived:
             warnings.warn(
                 f"The build of {folder} is unfinished, so it has no glossary yet; run it again to finish it.",
@@ -161,44 +155,24 @@ class Collection:
         n = min(n, len(self))
         if n <= 0 or not len(query.terms):
             return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
-        jobs = self._jobs(query, exclude)
-        if len(jobs) == 1 or self._threads == 1:
-            return self._run(jobs, n)
-        found = list(self._executor().map(lambda job: self._run([job], n), jobs))
+        tasks = self._tasks(query, exclude)
+        if len(tasks) == 1 or self._threads == 1:
+            return self._run(tasks, n)
+        found = list(self._executor.map(lambda task: self._run([task], n), tasks))
         scores = np.concatenate([hits.scores for hits in found])
         scores, documents = best_first(scores, np.concatenate([hits.documents for hits in found]), n)
         return Hits(documents, scores)
 
-    def _run(self, jobs: Sequence[_Job], n: int) -> Hits:
+    def _run(self, tasks: Sequence[_Task], n: int) -> Hits:
         scores, documents, size = np.empty(n, np.float32), np.empty(n, np.int64), 0
-        for job in jobs:
-            s = job.segment
-            size = scan(
-                s.postings,
-                job.starts,
-                job.stops,
-                job.factors,
-                job.norm,
-                len(s),
-                job.first_block,
-                job.last_block,
-                job.base,
-                job.dead,
-                s.texts,
-                job.text,
-                s.ids,
-                s.ids_offsets,
-                job.exclude,
-                scores,
-                documents,
-                size,
-            )
+        for task in tasks:
+            size = scan(task.lists, task.documents, task.excluded, task.blocks, scores, documents, size)
             if size < 0:
-                raise damaged(s.path, "its posting lists are not as they were written")
+                raise damaged(task.path, DAMAGED)
         scores, documents = best_first(scores[:size], documents[:size], n)
         return Hits(documents, scores)
 
-    def _jobs(self, query: Query, exclude: str | None) -> list[_Job]:
+    def _tasks(self, query: Query, exclude: str | None) -> list[_Task]:
         frequencies = np.zeros(len(query.terms), np.int64)
         found: list[tuple[NDArray[Any], NDArray[Any]]] = []
         for segment, state in zip(self._segments, self._commit.states, strict=True):
@@ -211,53 +185,35 @@ class Collection:
         if np.any(frequencies > len(self)):
             raise damaged(self.folder, "its document frequencies are too high")
         factors = (query.counts * idf(frequencies, len(self))).astype(np.float32)
-        avoid = np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
-        jobs: list[_Job] = []
-        for i, (segment, state) in enumerate(zip(self._segments, self._commit.states, strict=True)):
-            which, place = found[i]
+        excluded = Excluded(
+            np.uint64(query.key), np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
+        )
+        tasks: list[_Task] = []
+        for i, (segment, (which, place)) in enumerate(zip(self._segments, found, strict=True)):
             if not len(which):
                 continue
             order = scan_order(factors[which], frequencies[which])
             which, place = which[order], place[order]
-            try:
-                starts, stops = bounds(segment.postings_offsets, place, len(segment.postings))
-            except ValueError as error:
-                raise damaged(segment.path, str(error)) from error
+            lists = QueryLists(segment.postings.values, *segment.postings.bounds(place), factors[which])
+            dead, ids = self._commit.states[i].dead, segment.ids
+            documents = SearchedDocuments(
+                int(self._starts[i]), self._norms[i], dead, segment.texts, ids.values, ids.offsets
+            )
             blocks = -(-len(segment) // BLOCK)
             pieces = max(1, min(self._threads, blocks))
-            cuts = [blocks * k // pieces for k in range(pieces + 1)]
-            for first, last in pairwise(cuts):
-                jobs.append(
-                    _Job(
-                        segment,
-                        starts,
-                        stops,
-                        factors[which],
-                        self._norm(i),
-                        first,
-                        last,
-                        int(self._starts[i]),
-                        state.dead,
-                        np.uint64(query.key),
-                        avoid,
-                    )
-                )
-        return jobs
+            for some in pairwise(blocks * k // pieces for k in range(pieces + 1)):
+                tasks.append(_Task(segment.path, lists, documents, excluded, some))
+        return tasks
 
-    def _norm(self, i: int) -> NDArray[np.float32]:
-        if self._norms is None:
-            m = self.manifest
-            average = max(m.length, 1) / max(len(self), 1)
-            with self._lock:
-                if self._norms is None:
-                    self._norms = [norms(s.lengths, average, m.k1, m.b) for s in self._segments]
-        return self._norms[i]
+    @cached_property
+    def _norms(self) -> list[NDArray[np.float32]]:
+        m = self.manifest
+        average = max(m.length, 1) / max(len(self), 1)
+        return [norms(s.lengths, average, m.k1, m.b) for s in self._segments]
 
+    @cached_property
     def _executor(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._threads, "erukg-search")
-            return self._pool
+        return ThreadPoolExecutor(self._threads, "erukg-search")
 
     def ids(self, documents: NDArray[np.int64]) -> list[str]:
         """The ids of documents by their numbers."""
@@ -266,7 +222,7 @@ class Collection:
             raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
         out = np.empty(len(documents), object)
         for segment, which, rows in self._by_segment(documents):
-            out[which] = segment[1].document_ids(rows)
+            out[which] = segment[1].ids.strings(rows)
         return out.tolist()
 
     def _by_segment(
@@ -293,7 +249,7 @@ class Collection:
         shares = hits.scores.astype(np.float64) / hits.scores.sum(dtype=np.float64)
         phrases, neighbours, probabilities = self._phrases(hits.documents)
         phrase_ids, phrase_shares = sum_by_phrase(phrases, probabilities * shares[neighbours])
-        return Gathered(
+        return LazyNeighbourhood(
             hits.documents,
             shares.astype(np.float32),
             phrase_ids,
@@ -302,18 +258,16 @@ class Collection:
             lambda: self._term_weights(hits.documents, shares),
         )
 
-    def _term_weights(
-        self, documents: NDArray[np.int64], shares: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _term_weights(self, documents: NDArray[np.int64], shares: NDArray[np.float64]) -> WeightedTerms:
         """Σ s̃ w^x' of every term that some of the documents has."""
         weights = np.zeros(self.manifest.vocab_size)
         high = high_values(self.manifest.vocab_size)
         for (_, segment), which, rows in self._by_segment(documents):
-            starts, stops = _lists(segment, segment.weights_offsets, rows, len(segment.weights))
-            if not add_weights(segment.weights, starts, stops, shares[which], self._table, high, weights):
+            data = segment.weights.values
+            if not add_weights(data, *segment.weights.bounds(rows), shares[which], self._table, high, weights):
                 raise damaged(segment.path, "its term weights are not as they were written")
         terms = np.flatnonzero(weights > 0)
-        return terms.astype(np.int32), weights[terms].astype(np.float32)
+        return WeightedTerms(terms.astype(np.int32), weights[terms].astype(np.float32))
 
     def _phrases(
         self, documents: NDArray[np.int64]
@@ -325,11 +279,11 @@ class Collection:
         if not len(self._glossary):
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
         for (i, segment), which, rows in self._by_segment(documents):
-            starts, stops = _lists(segment, segment.phrases_offsets, rows, len(segment.phrases))
+            starts, stops = segment.phrases.bounds(rows)
             room = int((stops - starts).sum())
             out = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
             numbers = self._commit.states[i].glossary
-            count = collect_phrases(segment.phrases, starts, stops, numbers, len(self._glossary), *out)
+            count = collect_phrases(segment.phrases.values, starts, stops, numbers, len(self._glossary), *out)
             if count < 0:
                 raise damaged(segment.path, "its documents' phrases are not as they were written")
             found.append((out[0][:count], which[out[1][:count]], out[2][:count]))
@@ -343,8 +297,8 @@ class Collection:
         wanted = np.asarray(phrase_ids, np.int64)
         if not len(wanted) or not len(neighbourhood.documents):
             return [()] * len(wanted)
-        if isinstance(neighbourhood, Gathered):
-            phrases, neighbours = neighbourhood.holdings
+        if isinstance(neighbourhood, LazyNeighbourhood):
+            phrases, neighbours = neighbourhood.phrase_owners
         else:
             phrases, neighbours, _ = self._phrases(neighbourhood.documents)
         chosen = np.flatnonzero(np.isin(phrases, wanted))
@@ -358,12 +312,3 @@ class Collection:
         for phrase, i in zip(phrases.tolist(), neighbours.tolist(), strict=True):
             holders[phrase].append(i)
         return [tuple([known[i] for i in sorted(holders[phrase])]) for phrase in wanted.tolist()]
-
-
-def _lists(
-    segment: Segment, offsets: NDArray[np.uint32], rows: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    try:
-        return bounds(offsets, rows, size)
-    except ValueError as error:
-        raise damaged(segment.path, str(error)) from error

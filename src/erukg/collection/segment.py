@@ -9,31 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.arrays import ArrayFileWriter, FileEntry, damaged, open_arrays
+from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, PackedLists
 from erukg.collection.manifest import SegmentEntry
-from erukg.collection.ragged import strings
 
 __all__ = ["Forms", "Segment", "entry_of"]
-
-_TYPES = {
-    "vocabulary": "u8",
-    "postings": "u2",
-    "postings.offsets": "u4",
-    "frequencies": "u4",
-    "lengths": "u4",
-    "texts": "u8",
-    "ids": "u1",
-    "ids.offsets": "u4",
-    "weights": "u1",
-    "weights.offsets": "u4",
-    "phrases": "u4",
-    "phrases.offsets": "u4",
-    "forms.folds": "u8",
-    "forms.text": "u1",
-    "forms.text.offsets": "u4",
-    "forms.terms": "u2",
-    "forms.terms.offsets": "u4",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +20,22 @@ class Forms:
     """The written forms of phrases: hash of the phrase's fold, the form in lower case, its word pieces."""
 
     folds: NDArray[np.uint64]
-    text: NDArray[np.uint8]
-    text_offsets: NDArray[np.uint32]
-    terms: NDArray[np.uint16]
-    terms_offsets: NDArray[np.uint32]
+    text: PackedLists
+    terms: PackedLists
 
     def __len__(self) -> int:
         return len(self.folds)
 
+    @classmethod
+    def read(cls, file: ArrayFile, prefix: str) -> Forms:
+        folds = file.array(f"{prefix}.folds", "u8")
+        n = len(folds)
+        return cls(folds, file.lists(f"{prefix}.text", "u1", n), file.lists(f"{prefix}.terms", "u2", n))
+
     def write(self, file: ArrayFileWriter, prefix: str) -> None:
         file.add(f"{prefix}.folds", self.folds)
-        file.add(f"{prefix}.text", self.text)
-        file.add(f"{prefix}.text.offsets", self.text_offsets)
-        file.add(f"{prefix}.terms", self.terms)
-        file.add(f"{prefix}.terms.offsets", self.terms_offsets)
+        file.add_lists(f"{prefix}.text", self.text)
+        file.add_lists(f"{prefix}.terms", self.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +52,13 @@ class Segment:
 
     path: Path
     vocabulary: NDArray[np.uint64]
-    postings: NDArray[np.uint16]
-    postings_offsets: NDArray[np.uint32]
+    postings: PackedLists
     frequencies: NDArray[np.uint32]
     lengths: NDArray[np.uint32]
     texts: NDArray[np.uint64]
-    ids: NDArray[np.uint8]
-    ids_offsets: NDArray[np.uint32]
-    weights: NDArray[np.uint8]
-    weights_offsets: NDArray[np.uint32]
-    phrases: NDArray[np.uint32]
-    phrases_offsets: NDArray[np.uint32]
+    ids: PackedLists
+    weights: PackedLists
+    phrases: PackedLists
     forms: Forms
 
     def __len__(self) -> int:
@@ -90,58 +67,34 @@ class Segment:
     @classmethod
     def open(cls, folder: Path, entry: SegmentEntry) -> Segment:
         """Map the segment's file after checking everything that can be checked without reading the arrays."""
-        a = open_arrays(folder, entry.file, _TYPES)
-        path = folder / entry.file.name
-        forms = Forms(
-            *(
-                a[n]
-                for n in (
-                    "forms.folds",
-                    "forms.text",
-                    "forms.text.offsets",
-                    "forms.terms",
-                    "forms.terms.offsets",
-                )
-            )
-        )
-        n, terms, rows = entry.documents, len(a["vocabulary"]), len(forms)
-        expected: dict[str, int] = {
-            "postings.offsets": terms + 1,
-            "frequencies": terms,
-            "lengths": n,
-            "texts": n,
-            "ids.offsets": n + 1,
-            "weights.offsets": n + 1,
-            "phrases.offsets": n + 1,
-            "forms.text.offsets": rows + 1,
-            "forms.terms.offsets": rows + 1,
-        }
-        for name, length in expected.items():
-            if len(a[name]) != length:
-                raise damaged(path, f"array '{name}' has {len(a[name])} entries instead of {length}")
+        file, n = ArrayFile(folder, entry.file), entry.documents
+        vocabulary = file.array("vocabulary", "u8")
         return cls(
-            path,
-            a["vocabulary"],
-            a["postings"],
-            a["postings.offsets"],
-            a["frequencies"],
-            a["lengths"],
-            a["texts"],
-            a["ids"],
-            a["ids.offsets"],
-            a["weights"],
-            a["weights.offsets"],
-            a["phrases"],
-            a["phrases.offsets"],
-            forms,
+            file.path,
+            vocabulary,
+            file.lists("postings", "u2", len(vocabulary)),
+            file.array("frequencies", "u4", len(vocabulary)),
+            file.array("lengths", "u4", n),
+            file.array("texts", "u8", n),
+            file.lists("ids", "u1", n),
+            file.lists("weights", "u1", n),
+            file.lists("phrases", "u4", n),
+            Forms.read(file, "forms"),
         )
 
-    def document_ids(self, rows: NDArray[Any]) -> list[str]:
-        """The ids of the chosen documents."""
-        try:
-            return strings(self.ids, self.ids_offsets, rows)
-        except ValueError as error:
-            raise damaged(self.path, "the ids of its documents cannot be read") from error
+    def write(self, path: Path) -> SegmentEntry:
+        """Write the segment to `path` and wait until it is on the disk."""
+        with ArrayFileWriter(path) as file:
+            file.add("vocabulary", self.vocabulary)
+            file.add_lists("postings", self.postings)
+            file.add("frequencies", self.frequencies)
+            file.add("lengths", self.lengths)
+            file.add("texts", self.texts)
+            file.add_lists("ids", self.ids)
+            file.add_lists("weights", self.weights)
+            file.add_lists("phrases", self.phrases)
+            self.forms.write(file, "forms")
+            return entry_of(file.close(), self.lengths)
 
 
 def entry_of(file: FileEntry, lengths: NDArray[Any]) -> SegmentEntry:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from erukg.collection.commit import NOBODY, derive, write_commit
-from erukg.collection.disk import on_disk
-from erukg.collection.lock import WriterLock
+from erukg.collection.commit import NONE_DEAD, derive, write_commit
+from erukg.collection.lock import LOCK, write_errors, writer_lock
 from erukg.collection.manifest import MANIFEST, write_manifest
 from erukg.collection.merging import merge_segments
 from erukg.collection.reader import open_parts
@@ -30,9 +29,9 @@ def slim(source: str | Path, out: str | Path) -> None:
     if not manifest.derived:
         raise CollectionError(f"The build of {source} is unfinished; run it again to finish it, then copy.")
     segment_file, commit_file = out / "segment-00000001.bin", out / "commit-00000002.bin"
-    with on_disk(out):
+    with write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-        with WriterLock(out):
+        with writer_lock(out):
             if (out / MANIFEST).exists():
                 raise CollectionError(f"{out} already holds a collection; choose another folder.")
             segment_file.unlink(missing_ok=True)
@@ -40,9 +39,9 @@ def slim(source: str | Path, out: str | Path) -> None:
             entry = merge_segments(segment_file, segments, commit.states, glossary=commit)
             merged = [Segment.open(out, entry)]
             # Dead documents are gone, so the glossary derived from the copy is the same, form for form.
-            file = write_commit(commit_file, derive(merged, [NOBODY], manifest.glossary_documents))
+            file = write_commit(commit_file, derive(merged, [NONE_DEAD], manifest.glossary_documents))
             write_manifest(
                 out,
                 replace(manifest, number=1, segments=(entry,), commit=file, journal=None, next_file=2, frozen=True),
             )
-        (out / "lock").unlink(missing_ok=True)
+        (out / LOCK).unlink(missing_ok=True)

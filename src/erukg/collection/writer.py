@@ -9,25 +9,24 @@ have the files they opened mapped, so deleting them takes nothing from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import ANALYSIS
 from erukg.collection.arrays import FileEntry
-from erukg.collection.commit import NOBODY, derive, write_commit
-from erukg.collection.disk import on_disk
+from erukg.collection.commit import NONE_DEAD, derive, write_commit
 from erukg.collection.encoded import DocumentRecord, EncodedDocument
-from erukg.collection.ids import Ids
-from erukg.collection.lock import WriterLock
+from erukg.collection.id_index import IdIndex
+from erukg.collection.lock import write_errors, writer_lock
 from erukg.collection.manifest import MANIFEST, Journal, Manifest, SegmentEntry, read_manifest, write_manifest
 from erukg.collection.merging import merge_segments
-from erukg.collection.part import Part
-from erukg.collection.reader import open_parts
+from erukg.collection.reader import check_made_with, open_parts
 from erukg.collection.segment import Segment
+from erukg.collection.segment_builder import SegmentBuilder
 from erukg.collection.weights import MOST_TERMS, WEIGHT_LIMIT
 from erukg.errors import CollectionError, InputError
 
@@ -48,7 +47,7 @@ class Writer:
     publish by themselves.
     """
 
-    def __init__(self, folder: Path, lock: WriterLock, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, lock: ExitStack, manifest: Manifest) -> None:
         self.folder = folder
         self._lock = lock
         self.manifest = manifest
@@ -58,8 +57,8 @@ class Writer:
         self._next_file = manifest.next_file
         self.part_documents = PART_DOCUMENTS
         self.most_terms = 128
-        self._part: Part | None = None
-        self._known: Ids | None = None
+        self._builder: SegmentBuilder | None = None
+        self._known_ids: IdIndex | None = None
         self._replaced: dict[str, tuple[int, int]] = {}
 
     @classmethod
@@ -80,34 +79,31 @@ class Writer:
         if not (1e-6 <= k1 <= 1e3 and 0 <= b <= 1 and 1e-6 <= weight_limit <= 1e6 and glossary_documents >= 1):
             raise InputError("BM25 needs k1 above 0 and b from 0 to 1; the other numbers must be above 0.")
         folder = Path(folder)
-        with on_disk(folder):
+        with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        lock = WriterLock(folder).__enter__()
-        try:
+        with ExitStack() as lock:
+            lock.enter_context(writer_lock(folder))
             if (folder / MANIFEST).exists():
                 raise CollectionError(f"{folder} already holds a collection; choose another folder, or add to it.")
-            nothing = FileEntry("commit-00000000.bin", 0, 0)
             manifest = Manifest(
-                0,
-                fingerprint,
-                ANALYSIS,
-                vocab_size,
-                float(weight_limit),
-                float(k1),
-                float(b),
-                glossary_documents,
-                True,
-                False,
-                0,
-                nothing,
+                number=0,
+                fingerprint=fingerprint,
+                analysis=ANALYSIS,
+                vocab_size=vocab_size,
+                weight_limit=float(weight_limit),
+                k1=float(k1),
+                b=float(b),
+                glossary_documents=glossary_documents,
+                derived=True,
+                frozen=False,
+                next_file=0,
+                commit=FileEntry("commit-00000000.bin", 0, 0),
             )
             writer = cls(folder, lock, manifest)
-            with on_disk(folder):
+            with write_errors(folder):
                 writer._clear()
                 writer._publish([], [], None)
-        except BaseException:
-            lock.__exit__(None, None, None)
-            raise
+            writer._lock = lock.pop_all()
         return writer
 
     @classmethod
@@ -115,51 +111,40 @@ class Writer:
         """Open a collection for changes, or say who is changing it."""
         folder = Path(folder)
         read_manifest(folder)
-        lock = WriterLock(folder).__enter__()
-        try:
+        with ExitStack() as lock:
+            lock.enter_context(writer_lock(folder))
             manifest, segments, commit = open_parts(folder)
             if manifest.frozen:
                 raise CollectionError(
                     f"{folder} was slimmed down and can only be read; build one of your own to change."
                 )
-            if fingerprint is not None and fingerprint != manifest.fingerprint:
-                raise CollectionError(
-                    f"{folder} was made with model {manifest.fingerprint[:12]}, not with "
-                    f"{fingerprint[:12]}; use that model."
-                )
-            if manifest.analysis != ANALYSIS:
-                raise CollectionError(f"{folder} was made with text analysis {manifest.analysis!r}; build it again.")
+            check_made_with(folder, manifest, fingerprint)
             writer = cls(folder, lock, manifest)
             writer._segments = list(segments)
             writer._dead = [state.dead for state in commit.states]
             writer._clear()
-        except BaseException:
-            lock.__exit__(None, None, None)
-            raise
+            writer._lock = lock.pop_all()
         return writer
 
     def __enter__(self) -> Writer:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop what is not committed and let others write."""
+        with self._lock:
             self._clear()
-        finally:
-            self._lock.__exit__(None, None, None)
 
     def __len__(self) -> int:
         return self.manifest.documents
 
     @property
-    def _pending(self) -> set[str]:
-        return self._ids().pending
-
-    def _ids(self) -> Ids:
-        if self._known is None:
-            self._known = Ids(self._segments, self._dead)
-        return self._known
+    def _ids(self) -> IdIndex:
+        if self._known_ids is None:
+            self._known_ids = IdIndex(self._segments, self._dead)
+        return self._known_ids
 
     def add(self, record: DocumentRecord, document: EncodedDocument, *, replace: bool = False) -> bool:
         """Gather a document for the next commit; an `InputError` says why one cannot be taken.
@@ -171,35 +156,29 @@ class Writer:
             raise InputError("It has no id.")
         if not record.text.strip():
             raise InputError("It has no text.")
-        if record.id in self._pending:
+        if record.id in self._ids.pending:
             raise InputError(f"The id {record.id!r} was given twice.")
-        known = self._ids().find([record.id])[0]
+        known = self._ids.find([record.id])[0]
         if known is not None and not replace:
             raise InputError(f"The id {record.id!r} is in the collection already.")
-        if self._part is None:
-            m = self.manifest
-            self._part = Part(
-                m.vocab_size,
-                m.weight_limit,
-                min(self.most_terms, MOST_TERMS),
-                self.part_documents,
-                PART_LENGTH,
-            )
-        self._part.add(record.id, record.text, document)
-        self._pending.add(record.id)
+        if self._builder is None:
+            m, most_terms = self.manifest, min(self.most_terms, MOST_TERMS)
+            self._builder = SegmentBuilder(m.vocab_size, m.weight_limit, most_terms, self.part_documents, PART_LENGTH)
+        self._builder.add(record.id, record.text, document)
+        self._ids.pending.add(record.id)
         if known is not None:
             self._replaced[record.id] = known
-        return self._part.full
+        return self._builder.full
 
     @property
     def gathered(self) -> int:
         """How many documents wait for the next commit."""
-        return len(self._part) if self._part is not None else 0
+        return len(self._builder) if self._builder is not None else 0
 
     def keep(self, n: int) -> None:
         """Forget all gathered documents but the first `n`."""
-        if self._part is not None:
-            self._part.keep(n)
+        if self._builder is not None:
+            self._builder.keep(n)
 
     def _settle(self) -> None:
         if self.gathered:
@@ -210,12 +189,12 @@ class Writer:
 
         Without `glossary` only what is new takes time; there is no glossary until a later commit.
         """
-        with on_disk(self.folder):
-            if self._part is not None and len(self._part):
-                coming = set(self._part.ids)
+        with write_errors(self.folder):
+            if self._builder is not None and len(self._builder):
+                coming = set(self._builder.ids)
                 self._replaced = {id: place for id, place in self._replaced.items() if id in coming}
-                self._written.append(self._part.write(self._file("segment")))
-                self._part = None
+                self._written.append(self._builder.write(self._file("segment")))
+                self._builder = None
             stale = journal != self.manifest.journal or (glossary and not self.manifest.derived)
             if self._written or stale:
                 dead = self._kill(self._replaced.values())
@@ -229,13 +208,13 @@ class Writer:
         Of documents with the same id the first counts; returns segment and id of the others.
         """
         entries: list[SegmentEntry] = []
-        with on_disk(self.folder):
+        with write_errors(self.folder):
             for entry, fetch in parts:
                 path = self._file("segment")
                 fetch(path)
                 entries.append(replace(entry, file=replace(entry.file, name=path.name)))
             self._publish(entries, [], journal, glossary=False)
-            twice = self._ids().repeated()
+            twice = self._ids.repeated()
             if twice:
                 self._publish(entries, self._kill([place for place, _ in twice]), journal, glossary=False)
         return [(segment, id) for (segment, _), id in twice]
@@ -257,16 +236,16 @@ class Writer:
         """Remove the documents with these ids in one commit; returns those ids that it does not have."""
         self._settle()
         wanted = list(dict.fromkeys(ids))
-        found = dict(zip(wanted, self._ids().find(wanted), strict=True))
+        found = dict(zip(wanted, self._ids.find(wanted), strict=True))
         places = [place for place in found.values() if place is not None]
         if places:
-            with on_disk(self.folder):
+            with write_errors(self.folder):
                 self._publish(self.manifest.segments, self._kill(places), self.manifest.journal)
         return [id for id, place in found.items() if place is None]
 
     def reset(self, *, fingerprint: str, vocab_size: int) -> None:
         """Throw every document away and start anew for this model."""
-        with on_disk(self.folder):
+        with write_errors(self.folder):
             self._segments, self._dead = [], []
             self.manifest = replace(self.manifest, fingerprint=fingerprint, vocab_size=vocab_size)
             self._publish([], [], None)
@@ -298,7 +277,7 @@ class Writer:
             return
         commit = derive(self._segments, self._dead, self.manifest.glossary_documents, glossary=False)
         entries: list[SegmentEntry] = []
-        with on_disk(self.folder):
+        with write_errors(self.folder):
             for group in groups:
                 if len(group) == 1 and not len(self._dead[group[0]]):
                     entries.append(self.manifest.segments[group[0]])
@@ -320,7 +299,7 @@ class Writer:
     ) -> None:
         known = {segment.path.name: segment for segment in self._segments}
         segments = [known.get(e.file.name) or Segment.open(self.folder, e) for e in entries]
-        dead = [*dead, *([NOBODY] * (len(entries) - len(dead)))]
+        dead = [*dead, *([NONE_DEAD] * (len(entries) - len(dead)))]
         counted = []
         for entry, segment, gone in zip(entries, segments, dead, strict=True):
             if len(gone):
@@ -344,17 +323,19 @@ class Writer:
         same = all(a is b for a, b in zip(segments, self._segments, strict=False)) and all(
             a is b for a, b in zip(dead, self._dead, strict=False)
         )
-        if self._known is not None and same and len(segments) >= len(self._segments):
-            self._known.extend(segments)
+        if self._known_ids is not None and same and len(segments) >= len(self._segments):
+            self._known_ids.extend(segments)
         else:
-            self._known = None
+            self._known_ids = None
         self._segments, self._dead = segments, list(dead)
-        self._written, self._replaced, self._part = [], {}, None
+        self._written, self._replaced, self._builder = [], {}, None
         self._clear()
 
     def _clear(self) -> None:
         """Delete the files that the current commit does not need."""
         needed = {entry.name for entry in self.manifest.files}
         for path in self.folder.iterdir():
-            if (path.suffix == ".bin" and path.name not in needed) or path.name == MANIFEST + ".tmp":
+            unneeded = path.suffix == ".bin" and path.name not in needed
+            # What a publishing that was killed leaves.
+            if unneeded or (path.name.startswith(f".{MANIFEST}.") and path.suffix == ".part"):
                 path.unlink(missing_ok=True)

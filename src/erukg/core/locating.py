@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.document import Document
-from erukg.core.folding import fold, in_runs
+from erukg.core.folding import fold
+from erukg.core.hashing import in_runs
 
 __all__ = ["Located", "could_contain", "locate", "most_used", "words_before"]
 

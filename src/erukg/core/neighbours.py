@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Background", "Glossary", "Neighbourhood", "Source", "Terms"]
+__all__ = ["Background", "Glossary", "Neighbourhood", "Source", "Terms", "WeightedTerms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,13 @@ class Source:
         return {"id": self.id, "share": self.share}
 
 
-@dataclass(frozen=True, slots=True)
+class WeightedTerms(NamedTuple):
+    """Distinct terms, ascending, and a weight for each."""
+
+    ids: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+
 class Neighbourhood:
     """N(x) with everything of it that the equations read, already summed over the neighbours.
 
@@ -52,25 +59,45 @@ class Neighbourhood:
     phrase_shares  Σ s̃ P(c | C̃_x') of each
     term_ids       distinct terms of all neighbours, ascending
     term_weights   Σ s̃ w^x' of each
+
+    Summing up the term weights takes time and not every ranking needs them, so `terms` may be a function: it is called
+    once, when one of the last two is first asked for. A pickled neighbourhood holds the weights themselves.
     """
 
-    documents: NDArray[np.int64]
-    shares: NDArray[np.float32]
-    phrase_ids: NDArray[np.int64]
-    phrase_shares: NDArray[np.float32]
-    term_ids: NDArray[np.int32]
-    term_weights: NDArray[np.float32]
+    def __init__(
+        self,
+        documents: NDArray[np.int64],
+        shares: NDArray[np.float32],
+        phrase_ids: NDArray[np.int64],
+        phrase_shares: NDArray[np.float32],
+        terms: WeightedTerms | Callable[[], WeightedTerms],
+    ) -> None:
+        self.documents = documents
+        self.shares = shares
+        self.phrase_ids = phrase_ids
+        self.phrase_shares = phrase_shares
+        self._given_terms = terms
 
-    @classmethod
-    def empty(cls) -> Neighbourhood:
-        return cls(
-            np.empty(0, np.int64),
-            np.empty(0, np.float32),
-            np.empty(0, np.int64),
-            np.empty(0, np.float32),
-            np.empty(0, np.int32),
-            np.empty(0, np.float32),
-        )
+    @cached_property
+    def _terms(self) -> WeightedTerms:
+        given = self._given_terms
+        return given if isinstance(given, WeightedTerms) else given()
+
+    @property
+    def term_ids(self) -> NDArray[np.int32]:
+        return self._terms.ids
+
+    @property
+    def term_weights(self) -> NDArray[np.float32]:
+        return self._terms.weights
+
+    @staticmethod
+    def empty() -> Neighbourhood:
+        numbers, values = np.empty(0, np.int64), np.empty(0, np.float32)
+        return Neighbourhood(numbers, values, numbers, values, WeightedTerms(np.empty(0, np.int32), values))
+
+    def __reduce__(self) -> tuple[type[Neighbourhood], tuple[Any, ...]]:
+        return Neighbourhood, (self.documents, self.shares, self.phrase_ids, self.phrase_shares, self._terms)
 
 
 class Glossary(Protocol):
@@ -79,7 +106,7 @@ class Glossary(Protocol):
     def __len__(self) -> int: ...
 
     def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The number of the phrase with each fold hash (`erukg.core.folding.hash_phrases`), or -1."""
+        """The number of the phrase with each fold hash (`erukg.core.hashing.hash_phrases`), or -1."""
         ...
 
     def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.backend import Backend
-from erukg.core.folding import fold, hash_phrases
+from erukg.core.folding import fold
+from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Terms
 from erukg.errors import InputError
 

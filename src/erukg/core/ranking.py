@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from erukg.core import scoring
 from erukg.core.candidates import Candidates
 from erukg.core.factors import NOVELTY, Evidence, factor_values
-from erukg.core.folding import hash_phrases
+from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Glossary, Neighbourhood, Terms
 from erukg.core.settings import Settings
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from erukg.collection.analysis import Query
 from erukg.collection.arrays import damaged
-from erukg.collection.commit import State
+from erukg.collection.commit import SegmentState
 from erukg.collection.reader import Hits, open_parts
 from erukg.collection.search import idf
 from erukg.collection.segment import Segment
@@ -83,7 +83,7 @@ class Index:
             raise CollectionError(f"{folder} has changed since it was opened; open it again.")
         self.folder, self.manifest = folder, manifest
         self.segments: tuple[Segment, ...] = segments
-        self.states: tuple[State, ...] = parts.states
+        self.states: tuple[SegmentState, ...] = parts.states
         #: The number of the first document and of the first list of each segment, and of all together.
         self.documents = np.cumsum([0, *(len(segment) for segment in segments)])
         self.lists = np.cumsum([0, *(len(segment.vocabulary) for segment in segments)])
@@ -167,16 +167,14 @@ class Index:
         wanted = wanted.reshape(-1, longest)
         for which, segment, rows in self._by_segment(numbers):
             owner = np.nonzero(which)[0]
-            starts, stops = segment.ids_offsets[rows].astype(np.int64), segment.ids_offsets[rows + 1].astype(np.int64)
-            if stops.max(initial=0) > len(segment.ids):
-                raise damaged(segment.path, "the ids of its documents cannot be read")
+            starts, stops = segment.ids.bounds(rows)
             left = np.flatnonzero((stops - starts == lengths[owner]) & (lengths[owner] > 0))
             # From the end, where ids differ first: few are left after some letters.
             for back in range(1, longest + 1):
                 if not len(left):
                     break
                 done = lengths[owner[left]] < back
-                same = segment.ids[np.maximum(stops[left] - back, 0)] == wanted[owner[left], longest - back]
+                same = segment.ids.values[np.maximum(stops[left] - back, 0)] == wanted[owner[left], longest - back]
                 left = left[done | same]
             named = np.zeros(len(rows), bool)
             named[left] = True

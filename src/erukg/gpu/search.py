@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from erukg.collection.arrays import damaged
-from erukg.collection.postings import decode
+from erukg.collection.postings import DAMAGED, decode
 from erukg.collection.search import norms
 from erukg.gpu.queries import Index, Lists, SearchPlan
 
@@ -190,22 +190,9 @@ def _postings(index: Index, number: int) -> tuple[Tensor, Tensor, NDArray[np.int
         numbers[state.dead != 0] = -1
     documents, frequencies = np.empty(int(lengths.sum()), np.int32), np.empty(int(lengths.sum()), np.int32)
     targets = np.arange(len(lengths))
-    try:
-        decode(
-            segment.postings,
-            segment.postings_offsets,
-            0,
-            len(lengths),
-            targets,
-            numbers,
-            place,
-            documents,
-            frequencies,
-        )
-    except ValueError as error:
-        raise damaged(segment.path, str(error)) from error
+    decode(segment.postings, 0, len(lengths), targets, numbers, place, documents, frequencies)
     if not np.array_equal(place, ends):
-        raise damaged(segment.path, "its posting lists are not as they were written")
+        raise damaged(segment.path, DAMAGED)
     return torch.from_numpy(documents), torch.from_numpy(frequencies), lengths
 
 

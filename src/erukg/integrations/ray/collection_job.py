@@ -1,4 +1,4 @@
-"""A collection built on a cluster: each partition becomes segments, and the driver puts them together."""
+"""A collection built on a cluster: each partition becomes segments, and the driver joins them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from erukg.collection.analyser import ModelAnalyser as _M
 from erukg.collection.arrays import FileEntry, checksum
-from erukg.collection.assembling import assemble, check_target, write_part
-from erukg.collection.build import Report
+from erukg.collection.build import IngestReport
+from erukg.collection.distributed import check_target, combine_parts, write_part
 from erukg.collection.encoded import Analyser
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS
@@ -26,14 +25,10 @@ from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition, read_partition
 from erukg.integrations.ray.plan import Plan
 from erukg.integrations.ray.storage import Store
-from erukg.integrations.ray.tasks import Job, OnBad, Process, Resources
+from erukg.integrations.ray.tasks import Job, OnBad, Resources, Written
 from erukg.io import BadDocument, InputDocument, Limits
 from erukg.io.places import is_uri
 
-if "mapper" not in _M.__init__.__kwdefaults__:  # TEMPORARY until collection
-    from erukg.backends import OnnxBackend, find_model
-
-    load_analyser = lambda model, *rest, **named: _M(OnnxBackend.load(find_model(model)))
 __all__ = ["CollectionJob", "build_collection"]
 
 _CHUNK = 1 << 22
@@ -48,29 +43,22 @@ class CollectionJob(Job):
     def settings(self) -> dict[str, Any]:
         return {"command": "collection build", "terms": self.most_terms, **Job.settings(self)}
 
-    def load(self) -> Process:
-        analyser = load_analyser(local_copy(self.model), self.device, self.threads, keep_open=True)
-        return partial(_write_segments, self, analyser)
+    def load(self) -> Analyser:
+        return load_analyser(local_copy(self.model), self.device, self.threads, keep_open=True)
 
-
-def _write_segments(
-    job: CollectionJob,
-    analyser: Analyser,
-    partition: Partition,
-    documents: Iterator[InputDocument],
-    store: Store,
-    on_bad: OnBad,
-) -> tuple[int, tuple[dict[str, Any], ...]]:
-    files: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="erukg-part-") as folder:
-        segments = write_part(Path(folder), documents, analyser, most_terms=job.most_terms, on_bad=on_bad)
-        for number, entry in enumerate(segments):
-            name = f"part-{partition.number:06d}-{number:02d}.segment"
-            with store.create(name) as stream, (Path(folder) / entry.file.name).open("rb") as source:
-                shutil.copyfileobj(source, stream, _CHUNK)
-            sizes = {"bytes": entry.file.bytes, "crc32": entry.file.crc32}
-            files.append({"name": name, "documents": entry.documents, "length": entry.length, **sizes})
-    return sum(entry.documents for entry in segments), tuple(files)
+    def process(
+        self, loaded: Analyser, partition: Partition, documents: Iterator[InputDocument], store: Store, on_bad: OnBad
+    ) -> Written:
+        files: list[dict[str, Any]] = []
+        with tempfile.TemporaryDirectory(prefix="erukg-part-") as folder:
+            segments = write_part(Path(folder), documents, loaded, most_terms=self.most_terms, on_bad=on_bad)
+            for number, entry in enumerate(segments):
+                name = f"part-{partition.number:06d}-{number:02d}.segment"
+                with store.create(name) as stream, (Path(folder) / entry.file.name).open("rb") as source:
+                    shutil.copyfileobj(source, stream, _CHUNK)
+                sizes = {"bytes": entry.file.bytes, "crc32": entry.file.crc32}
+                files.append({"name": name, "documents": entry.documents, "length": entry.length, **sizes})
+        return sum(entry.documents for entry in segments), tuple(files)
 
 
 def build_collection(
@@ -84,7 +72,7 @@ def build_collection(
     partition_documents: int = PART_DOCUMENTS,
     on_bad: OnBad | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-) -> Report:
+) -> IngestReport:
     """Make a collection in the local folder `out`: the same that `erukg.collection.build.build` makes of the sources.
 
     Finished partitions lie in `work` (default: `out` with .work behind it), a folder or URI that all nodes can reach,
@@ -122,12 +110,14 @@ def build_collection(
             segment = SegmentEntry(entry, file["documents"], file["documents"], file["length"])
             owners.append(number)
             parts.append((segment, partial(_fetch, store, entry)))
-    twice = assemble(folder, parts, fingerprint=model.term_space, vocab_size=model.vocab_size, key=key, restart=restart)
+    twice = combine_parts(
+        folder, parts, fingerprint=model.term_space, vocab_size=model.vocab_size, key=key, restart=restart
+    )
     if on_bad is not None:
         _report_twice(store, [(owners[segment], id) for segment, id in twice], job.limits, on_bad)
     store.remove_folder()
     bad, rows = summary.bad + len(twice), summary.documents + summary.bad
-    return Report(summary.documents - len(twice), bad, rows, summary.resumed_rows)
+    return IngestReport(summary.documents - len(twice), bad, rows, summary.resumed_rows)
 
 
 def _fetch(store: Store, file: FileEntry, path: Path) -> None:

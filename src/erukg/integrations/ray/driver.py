@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from erukg.errors import InputError, require
-from erukg.integrations.ray.partitions import InputFile, Partition, list_inputs, scan
+from erukg.integrations.ray.partitions import Partition, list_inputs, scan
 from erukg.integrations.ray.plan import DONE, Outcome, Plan, read_marks
 from erukg.integrations.ray.storage import Store
 from erukg.integrations.ray.tasks import Job, OnBad, Resources, TaskRunner
 from erukg.io import BadDocument
+from erukg.io.sources import SourceFile
 
 __all__ = ["PARTITION_DOCUMENTS", "Summary", "run_job"]
 
@@ -81,7 +82,8 @@ def run_job(
     if strict and missing:
         raise InputError(f"{missing[0].place}: {missing[0].message}")
     settings = job.settings()
-    files = [item for item in found if isinstance(item, InputFile)]
+    inputs = [item for item in found if isinstance(item, SourceFile)]
+    files = tuple(replace(item.file, named=False) for item in inputs)  # the same file, however it was found
     if inside := [file.name for file in files if file.uri.startswith(f"{store.root}/")]:
         raise InputError(f"The output folder {store.root} holds the input {inside[0]}; name another one.")
     plan = Plan.load(store)
@@ -89,7 +91,7 @@ def run_job(
         plan.check(settings, files, store)
     ray = connect()
     if plan is None:
-        plan = Plan(settings, tuple(files), tuple(_scan_all(ray, files, partition_documents, job.keeps_rows)))
+        plan = Plan(settings, files, tuple(_scan_all(ray, inputs, partition_documents, job.keeps_rows)))
         plan.save(store)
     done = read_marks(store)
     summary = Summary(len(plan.partitions), bad=len(missing), resumed=len(done))
@@ -117,11 +119,11 @@ def run_job(
     return summary
 
 
-def _scan_all(ray: Any, files: Sequence[InputFile], documents: int, expand: bool) -> Iterator[Partition]:
+def _scan_all(ray: Any, inputs: Sequence[SourceFile], documents: int, expand: bool) -> Iterator[Partition]:
     """The partitions of all files; Ray looks through as many files at once as there are cores."""
     remote = ray.remote(num_cpus=1, max_retries=3)(scan)
     try:
-        scanned: list[list[Partition]] = ray.get([remote.remote(file, documents, expand=expand) for file in files])
+        scanned: list[list[Partition]] = ray.get([remote.remote(source, documents, expand=expand) for source in inputs])
     except ray.exceptions.RayError as error:
         cause = getattr(error, "cause", error)
         raise InputError(f"A file could not be read to plan the work: {cause}; try again.") from error

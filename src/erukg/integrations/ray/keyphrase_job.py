@@ -22,7 +22,7 @@ from erukg.generator import KeyphraseGenerator
 from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition
 from erukg.integrations.ray.storage import Store
-from erukg.integrations.ray.tasks import Job, OnBad, Process
+from erukg.integrations.ray.tasks import Job, OnBad, Written
 from erukg.io import BadDocument, InputDocument
 from erukg.io.columns import expanded_schema, result_schema
 from erukg.io.parquet import open_parquet
@@ -89,7 +89,7 @@ class KeyphraseJob(Job):
         files = "-".join(f"{file.crc32:08x}" for file in manifest.files)
         return f"{manifest.documents} documents, {files}"
 
-    def load_stream(self) -> Stream:
+    def load(self) -> Stream:
         """The generator's `stream` on this node; folders named by URI are fetched first."""
         folder = local_copy(self.collection) if isinstance(self.collection, str) else None
         generator = KeyphraseGenerator.from_pretrained(
@@ -108,55 +108,45 @@ class KeyphraseJob(Job):
         runner = DeviceRunner(loaded.backend, loaded.background)
         return runner.open(generator, Request(self.top_k, generator.settings, self.explain), self.threads).run
 
-    def load(self) -> Process:
-        return partial(_write_keyphrases, self, self.load_stream())
+    def process(
+        self, loaded: Stream, partition: Partition, documents: Iterator[InputDocument], store: Store, on_bad: OnBad
+    ) -> Written:
+        form = partition.form if self.keeps_rows else self.form
+        check = partial(check_row, as_json=form == "jsonl")
 
+        def accepted() -> Iterator[InputDocument]:
+            for document in documents:
+                error = attempt(check, document.fields or {}).error if self.keeps_rows else None
+                if error is None:
+                    yield document
+                else:
+                    on_bad(BadDocument(document.place, str(error)))
 
-def _write_keyphrases(
-    job: KeyphraseJob,
-    stream: Stream,
-    partition: Partition,
-    documents: Iterator[InputDocument],
-    store: Store,
-    on_bad: OnBad,
-) -> tuple[int, tuple[dict[str, Any], ...]]:
-    form = partition.form if job.keeps_rows else job.form
-    check = partial(check_row, as_json=form == "jsonl")
+        def results() -> Iterator[Row]:
+            for answer in loaded(accepted()):
+                document, found = answer.item, answer.result
+                if found is None:
+                    on_bad(BadDocument(document.place, str(answer.error)))
+                elif self.keeps_rows:
+                    phrases = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
+                    yield expand_row(document.fields or {}, *phrases, append=self.append)
+                else:
+                    yield found
 
-    def accepted() -> Iterator[InputDocument]:
-        for document in documents:
-            error = attempt(check, document.fields or {}).error if job.keeps_rows else None
-            if error is None:
-                yield document
-            else:
-                on_bad(BadDocument(document.place, str(error)))
+        rows = results()
+        first = next(rows, None)
+        if first is None:  # no file: some readers stumble over empty ones
+            return 0, ()
+        name, count = f"part-{partition.number:06d}.{form}", 0
+        with store.create(name) as file, closing(self._writer(form, partition, file)) as writer:
+            for count, row in enumerate(chain([first], rows), 1):  # noqa: B007 (counted)
+                writer.write(row)
+        return count, ({"name": name},)
 
-    def results() -> Iterator[Row]:
-        for answer in stream(accepted()):
-            document, found = answer.item, answer.result
-            if found is None:
-                on_bad(BadDocument(document.place, str(answer.error)))
-            elif job.keeps_rows:
-                phrases = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
-                yield expand_row(document.fields or {}, *phrases, append=job.append)
-            else:
-                yield found
-
-    rows = results()
-    first = next(rows, None)
-    if first is None:  # no file: some readers stumble over empty ones
-        return 0, ()
-    name, count = f"part-{partition.number:06d}.{form}", 0
-    with store.create(name) as file, closing(_writer(job, form, partition, file)) as writer:
-        for count, row in enumerate(chain([first], rows), 1):  # noqa: B007 (counted)
-            writer.write(row)
-    return count, ({"name": name},)
-
-
-def _writer(job: KeyphraseJob, form: str, partition: Partition, file: Any) -> Writer:
-    if form == "jsonl":
-        return JsonWriter(file)
-    if not job.keeps_rows:
-        return ParquetWriter(file, result_schema(Keyphrases, job.explain))
-    with open_bytes(partition.uri) as stream, open_parquet(stream) as source:
-        return ParquetWriter(file, expanded_schema(source.schema_arrow))
+    def _writer(self, form: str, partition: Partition, file: Any) -> Writer:
+        if form == "jsonl":
+            return JsonWriter(file)
+        if not self.keeps_rows:
+            return ParquetWriter(file, result_schema(Keyphrases, self.explain))
+        with open_bytes(partition.uri) as stream, open_parquet(stream) as source:
+            return ParquetWriter(file, expanded_schema(source.schema_arrow))

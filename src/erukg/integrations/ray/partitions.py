@@ -13,10 +13,10 @@ from erukg.errors import InputError
 from erukg.io import BadDocument, InputDocument, Limits
 from erukg.io.jsonl import read_jsonl
 from erukg.io.parquet import check_columns, open_parquet, read_parquet
-from erukg.io.sources import STDIN, find_sources
+from erukg.io.sources import STDIN, SourceFile, find_sources
 from erukg.io.streams import DAMAGED, open_bytes, sentence, window
 
-__all__ = ["InputFile", "Partition", "list_inputs", "read_partition", "scan"]
+__all__ = ["Partition", "list_inputs", "read_partition", "scan"]
 
 _FORMS = ("jsonl", "parquet")
 _CHUNK = 1 << 20
@@ -26,28 +26,11 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
-class InputFile:
-    """A file of documents.
-
-    name   as the caller wrote it: the places of its documents begin with it
-    uri    the same for workers on any node
-    form   "jsonl" or "parquet"
-    bytes, stamp   its size and time of change, by which a changed file is known
-    """
-
-    name: str
-    uri: str
-    form: str
-    bytes: int
-    stamp: int
-
-
-@dataclass(frozen=True, slots=True)
 class Partition:
     """Rows of one file that are processed together and written as one file.
 
     number   its place among all partitions of the job, and the number in its output's name
-    name, uri, form   of the file, as in `InputFile`
+    name, uri, form   of the file: the places of its documents begin with `name`, all nodes find it by `uri`
     first    how many rows (lines) of the file lie before it
     rows     how many it has, blank lines included; -1 for all there are
     offset, length   of its bytes, decompressed, for JSON Lines; a length of -1 is the rest of the file
@@ -70,7 +53,7 @@ class Partition:
         return self.name if self.rows < 0 else f"{self.name}:{self.first + 1}-{self.first + self.rows}"
 
 
-def list_inputs(paths: Sequence[str], form: str | None = None) -> list[InputFile | BadDocument]:
+def list_inputs(paths: Sequence[str], form: str | None = None) -> list[SourceFile | BadDocument]:
     """All files behind the paths (files or folders, local or URIs), in order; `form` says what named files are.
 
     Files of other forms are passed over in folders, and refused when they are named.
@@ -79,37 +62,37 @@ def list_inputs(paths: Sequence[str], form: str | None = None) -> list[InputFile
         raise InputError(f"Ray reads JSON Lines and Parquet, not {form}; convert it, or use --engine local.")
     if not paths or STDIN in paths:
         raise InputError("Ray reads files that every node can reach, not standard input; name files or folders.")
-    out: list[InputFile | BadDocument] = []
+    out: list[SourceFile | BadDocument] = []
     for source in find_sources(paths, form):
-        if isinstance(source, BadDocument):
+        if isinstance(source, BadDocument) or (source.form is not None and source.form.name in _FORMS):
             out.append(source)
-        elif source.form is not None and source.form.name in _FORMS:
-            file = source.file
-            out.append(InputFile(file.name, file.uri, source.form.name, file.bytes, file.stamp))
         elif source.file.named:
             endings = ".jsonl, .ndjson (also .gz and .xz) and .parquet"
             out.append(BadDocument(source.file.name, f"Its ending is none of {endings}, which is what Ray reads."))
     return out
 
 
-def scan(file: InputFile, documents: int, *, expand: bool = False) -> list[Partition]:
+def scan(source: SourceFile, documents: int, *, expand: bool = False) -> list[Partition]:
     """The partitions of a file, of `documents` rows each, numbered from 0.
 
     What is wrong with the file as a whole is a last partition with a `problem`; one that cannot be reached raises an
     OSError.
     """
+    assert source.form is not None
     out: list[Partition] = []
+    uri, parquet = source.file.uri, source.form.name == "parquet"
+    file = source.file.name, uri, source.form.name
     try:
-        for bounds in _cut_parquet(file, documents, expand) if file.form == "parquet" else _cut_lines(file, documents):
-            out.append(Partition(len(out), file.name, file.uri, file.form, *bounds))
+        for bounds in _cut_parquet(uri, documents, expand) if parquet else _cut_lines(uri, documents):
+            out.append(Partition(len(out), *file, *bounds))
     except (*_UNREADABLE, FileNotFoundError, PermissionError) as error:
-        out.append(Partition(len(out), file.name, file.uri, file.form, rows=0, problem=sentence(error)))
+        out.append(Partition(len(out), *file, rows=0, problem=sentence(error)))
     return out
 
 
-def _cut_parquet(file: InputFile, documents: int, expand: bool) -> Iterator[tuple[int, int]]:
+def _cut_parquet(uri: str, documents: int, expand: bool) -> Iterator[tuple[int, int]]:
     """First row and number of rows of each partition."""
-    with open_bytes(file.uri) as stream:
+    with open_bytes(uri) as stream:
         stream.read(1)
         stream.seek(0)
         try:
@@ -124,33 +107,29 @@ def _cut_parquet(file: InputFile, documents: int, expand: bool) -> Iterator[tupl
         yield first, min(documents, total - first)
 
 
-def _cut_lines(file: InputFile, documents: int) -> Iterator[tuple[int, int, int, int]]:
+def _cut_lines(uri: str, documents: int) -> Iterator[tuple[int, int, int, int]]:
     """First line, number of lines, first byte and number of bytes of each partition."""
-    line = offset = first = start = end = 0
-    with open_bytes(file.uri) as stream:
+    first = rows = start = size = whole = 0
+    with open_bytes(uri) as stream:
+        reader = window(stream)
         try:
-            while chunk := stream.read(_CHUNK):
-                if not offset and chunk.startswith(_WIDE):
-                    yield 0, -1, 0, -1
-                    return
-                at = 0
-                # Whole chunks are counted at once, unless a partition ends within.
-                while line - first + chunk.count(b"\n", at) >= documents:
-                    for _ in range(documents - (line - first)):
-                        at = chunk.index(b"\n", at) + 1
-                    line = first + documents
-                    yield first, documents, start, offset + at - start
-                    first, start = line, offset + at
-                line += chunk.count(b"\n", at)
-                end = max(end, offset + chunk.rfind(b"\n") + 1)
-                offset += len(chunk)
+            if reader.peek(4).startswith(_WIDE):
+                yield 0, -1, 0, -1
+                return
+            while piece := reader.readline(_CHUNK):
+                size += len(piece)
+                if piece.endswith(b"\n"):
+                    rows, whole = rows + 1, size
+                if rows == documents:
+                    yield first, rows, start, size
+                    first, start, rows, size, whole = first + rows, start + size, 0, 0, 0
         except DAMAGED:
             # The good lines count all the same.
-            if line > first:
-                yield first, line - first, start, end - start
+            if rows:
+                yield first, rows, start, whole
             raise
-    if offset > start:
-        yield first, line - first + (offset > end), start, offset - start
+    if size:
+        yield first, rows + (size > whole), start, size
 
 
 def read_partition(

@@ -81,7 +81,7 @@ class KeyphraseColumns:
 
     def __init__(self, job: KeyphraseJob, text: Sequence[str], id: str) -> None:
         self._text, self._id = text, id
-        self._stream = job.load_stream()
+        self._stream = job.load()
 
     def __call__(self, table: Any) -> Any:
         import pyarrow as pa

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from erukg.errors import ErukgError, InputError
-from erukg.integrations.ray.partitions import InputFile, Partition
+from erukg.integrations.ray.partitions import Partition
 from erukg.integrations.ray.storage import Store
+from erukg.io.places import FoundFile
 
 __all__ = ["Outcome", "Plan", "mark_name", "read_marks"]
 
@@ -69,7 +70,7 @@ class Plan:
     """The settings that decide the output, the files of the input, and their partitions."""
 
     settings: Mapping[str, Any]
-    files: tuple[InputFile, ...]
+    files: tuple[FoundFile, ...]
     partitions: tuple[Partition, ...]
 
     def save(self, store: Store) -> None:
@@ -90,14 +91,14 @@ class Plan:
             plan = json.loads(data)
             if not _FORMAT.items() <= plan.items():
                 raise ValueError("it is of another version")
-            files = tuple(InputFile(**file) for file in plan["files"])
+            files = tuple(FoundFile(**file) for file in plan["files"])
             return cls(plan["settings"], files, tuple(Partition(**partition) for partition in plan["partitions"]))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{store.root}/{_PLAN} cannot be understood ({error}); remove the folder, or name another one."
             ) from error
 
-    def check(self, settings: Mapping[str, Any], files: Sequence[InputFile], store: Store) -> None:
+    def check(self, settings: Mapping[str, Any], files: Sequence[FoundFile], store: Store) -> None:
         """Refuse to resume with other settings or other input than the folder's output was made from."""
         asked = json.loads(json.dumps(settings))
         changes = [

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+from uuid import uuid4
 
 from erukg._version import __version__
 from erukg.backends import ModelFolder, find_model
@@ -23,11 +24,11 @@ from erukg.integrations.ray.plan import CRASHED, DONE, FAILED, Outcome, mark_nam
 from erukg.integrations.ray.storage import Store
 from erukg.io import BadDocument, InputDocument, Limits
 
-__all__ = ["Job", "OnBad", "Process", "Resources", "TaskRunner"]
+__all__ = ["Job", "OnBad", "Resources", "TaskRunner", "Written"]
 
 OnBad = Callable[[BadDocument], None]
-Process = Callable[[Partition, Iterator[InputDocument], Store, OnBad], tuple[int, tuple[dict[str, Any], ...]]]
-"""Writes the results of a partition's documents to the store: how many there are, and the files they are in."""
+Written = tuple[int, tuple[dict[str, Any], ...]]
+"""How many results there are, and a description of the files they are in."""
 
 # Problems of one partition that are sent to the driver; its mark holds all of them.
 _PROBLEMS_SENT = 20
@@ -90,23 +91,34 @@ class Job:
             "document_bytes": self.limits.document_bytes,
         }
 
-    def load(self) -> Process:
+    def load(self) -> Any:
+        """What `process` works with; loaded once per worker process."""
+        raise NotImplementedError
+
+    def process(
+        self, loaded: Any, partition: Partition, documents: Iterator[InputDocument], store: Store, on_bad: OnBad
+    ) -> Written:
+        """Write the results of a partition's documents to the store."""
         raise NotImplementedError
 
 
 @lru_cache(maxsize=1)
-def _load(job: Job) -> Process:
+def _load(job: Job, run: str) -> Any:
+    """Loaded again for every run of a job, since files may have changed in between."""
     return job.load()
 
 
 def run_partition(
-    job: Job, store: Store, partition: Partition, left_out: Mapping[int, str], rows: range = range(_MOST_ROWS)
+    job: Job, run: str, store: Store, partition: Partition, left_out: Mapping[int, str], rows: range = range(_MOST_ROWS)
 ) -> Outcome:
     """The Ray task: process `rows` of a partition, except those `left_out` for the reasons given.
 
-    Raises when the job cannot be loaded, which no other worker could do either; all else is in the outcome.
+    Raises when there is a reason why no worker could load the job; all else is in the outcome.
     """
-    process = _load(job)
+    try:
+        loaded = _load(job, run)
+    except OSError as error:  # a disk or a network, which may recover
+        return Outcome.of_error(partition, FAILED, error)
     problems: list[tuple[str, str]] = []
 
     def report(bad: BadDocument) -> None:
@@ -123,7 +135,7 @@ def run_partition(
                 yield item
 
     try:
-        count, files = process(partition, documents(), store, report)
+        count, files = job.process(loaded, partition, documents(), store, report)
         outcome = Outcome(partition.number, DONE, count, len(problems), tuple(problems), files)
         store.write(mark_name(partition.number), outcome.to_json().encode())
     except (ErukgError, OSError, MemoryError) as error:  # something around the documents, which may pass
@@ -133,10 +145,10 @@ def run_partition(
     return replace(outcome, problems=outcome.problems[:_PROBLEMS_SENT])
 
 
-def probe_rows(job: Job, partition: Partition, rows: range) -> Outcome:
+def probe_rows(job: Job, run: str, partition: Partition, rows: range) -> Outcome:
     """A Ray task that processes rows only to see whether they crash it."""
     with tempfile.TemporaryDirectory(prefix="erukg-probe-") as scratch:
-        return run_partition(job, Store(scratch), partition, {}, rows)
+        return run_partition(job, run, Store(scratch), partition, {}, rows)
 
 
 class TaskRunner:
@@ -144,7 +156,7 @@ class TaskRunner:
 
     def __init__(self, ray: Any, job: Job, store: Store, resources: Resources) -> None:
         resources.check(ray)
-        self._ray, self._job, self._store = ray, job, store
+        self._ray, self._store, self._job = ray, store, (job, uuid4().hex)
         self._slots = Semaphore(resources.workers or _SUBMITTED)
         # Ray would retry for ever what its memory monitor ended, so retries are ours. `max_calls` keeps processes with
         # a GPU for more than one task.
@@ -154,7 +166,7 @@ class TaskRunner:
     async def process(self, partition: Partition) -> Outcome:
         """The last outcome of a partition: what went wrong is tried again, without the documents that crash it."""
         left_out: dict[int, str] = {}
-        arguments = self._job, self._store, partition
+        arguments = *self._job, self._store, partition
         outcome = await self._run(_LOSSES, partition, self._run_partition, *arguments, left_out)
         if outcome.status == CRASHED:
             left_out = await self._find_crashing(partition)
@@ -170,7 +182,7 @@ class TaskRunner:
         while suspects:
             rows = suspects.pop()
             losses = 2 if len(rows) == 1 else 1
-            outcome = await self._run(losses, partition, self._probe_rows, self._job, partition, rows)
+            outcome = await self._run(losses, partition, self._probe_rows, *self._job, partition, rows)
             if outcome.status != CRASHED:
                 continue
             if not rows or len(found) == _MOST_CRASHING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.folding import hash_phrases, hash_runs
+from erukg.core.hashing import hash_phrases, hash_runs
 
 __all__ = ["LONGEST", "Frequencies", "stem_words"]
 

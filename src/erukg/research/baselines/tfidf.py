@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from erukg.core.folding import hash_phrases, hash_runs
+from erukg.core.hashing import hash_phrases, hash_runs
 from erukg.errors import InputError
 from erukg.io import BadDocument, read_documents
 from erukg.research.baselines.base import best

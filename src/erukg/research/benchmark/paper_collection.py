@@ -14,7 +14,6 @@ from erukg.collection.analysis import terms_of
 from erukg.collection.benchmark import Engine, MakeEngine, TermLists
 from erukg.collection.postings import decode
 from erukg.collection.reader import Collection, Hits, open_parts
-from erukg.errors import CollectionError
 from erukg.research.benchmark.engines import Bm25s
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
 
@@ -94,12 +93,7 @@ def _term_lists(folder: Path, count: int) -> tuple[dict[int, int], TermLists]:
         documents, frequencies = np.empty(ends[-1], np.int32), np.zeros(ends[-1], np.int32)
         every = np.arange(len(segment.vocabulary), dtype=np.int64)
         place = ends[:-1].copy()
-        try:
-            decode(
-                segment.postings, segment.postings_offsets, 0, len(every), every, numbers, place, documents, frequencies
-            )
-        except ValueError as error:
-            raise CollectionError(f"{segment.path} is damaged: {error}; restore or build it again.") from error
+        decode(segment.postings, 0, len(every), every, numbers, place, documents, frequencies)
         own = np.repeat(np.searchsorted(vocabulary, segment.vocabulary), np.diff(ends))
         rows.append(np.repeat(own, frequencies))
         columns.append(np.repeat(documents, frequencies))

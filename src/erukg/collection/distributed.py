@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from erukg.collection.build import BUILD, OnBad, Options, encode_rows, feed, finish, fresh_writer
+from erukg.collection.build import BUILD, OnBad, encode_rows, finish_build, ingest, open_build
 from erukg.collection.encoded import Analyser
 from erukg.collection.manifest import Journal, SegmentEntry
-from erukg.collection.writer import PART_DOCUMENTS, Writer
+from erukg.collection.writer import Writer
 from erukg.io import BadDocument, InputDocument
 
-__all__ = ["assemble", "check_target", "write_part"]
+__all__ = ["check_target", "combine_parts", "write_part"]
 
 
 def write_part(
@@ -25,13 +25,11 @@ def write_part(
     analyser: Analyser,
     *,
     most_terms: int = 128,
-    batch: int = 32,
     on_bad: OnBad | None = None,
 ) -> tuple[SegmentEntry, ...]:
     """Encode the rows into segments in `folder`, which must be empty; unusable rows are given to `on_bad`."""
-    options = Options(most_terms, PART_DOCUMENTS, False, BUILD, on_bad, None)
     with Writer.create(folder, fingerprint=analyser.fingerprint, vocab_size=analyser.vocab_size) as writer:
-        feed(writer, encode_rows(rows, analyser, batch), options, None)
+        ingest(writer, encode_rows(rows, analyser), BUILD, most_terms=most_terms, on_bad=on_bad)
         writer.commit(None, glossary=False)
         return writer.manifest.segments
 
@@ -39,10 +37,10 @@ def write_part(
 def check_target(out: Path, fingerprint: str, vocab_size: int, key: str, restart: bool) -> None:
     """Say before the work begins that a collection cannot be made in `out`."""
     if out.exists():
-        fresh_writer(out, fingerprint, vocab_size, key, restart).__exit__(None, None, None)
+        open_build(out, fingerprint, vocab_size, key, restart).close()
 
 
-def assemble(
+def combine_parts(
     out: Path,
     parts: Sequence[tuple[SegmentEntry, Callable[[Path], None]]],
     *,
@@ -56,9 +54,10 @@ def assemble(
     Returns the documents left out because their id came before: the number of the segment, and the id. Interrupted, it
     starts anew: putting together takes a small part of the time that encoding does.
     """
-    with fresh_writer(out, fingerprint, vocab_size, key, restart) as writer:
+    with open_build(out, fingerprint, vocab_size, key, restart) as writer:
         if len(writer):
             writer.reset(fingerprint=fingerprint, vocab_size=vocab_size)
-        twice = writer.adopt(parts, Journal(BUILD, key, sum(entry.documents for entry, _ in parts), 0)) if parts else []
-        finish(writer)
-    return twice
+        rows = sum(entry.documents for entry, _ in parts)
+        duplicates = writer.adopt(parts, Journal(BUILD, key, rows, 0)) if parts else []
+        finish_build(writer)
+    return duplicates

@@ -14,7 +14,6 @@ from erukg.collection.arrays import FileEntry, checksum
 from erukg.collection.commit import Commit, derive
 from erukg.collection.manifest import Manifest, read_manifest
 from erukg.collection.postings import count_live
-from erukg.collection.ragged import bounds
 from erukg.collection.reader import open_parts
 from erukg.collection.segment import Segment
 from erukg.errors import CollectionError
@@ -107,46 +106,34 @@ def _structure_faults(manifest: Manifest, segments: tuple[Segment, ...], commit:
         live = state.dead == 0 if len(state.dead) else np.ones(len(segment), bool)
         if int(live.sum()) != entry.live or int(segment.lengths[live].sum(dtype=np.int64)) != entry.length:
             yield f"{segment.path} holds another number of documents or terms than the manifest says."
-    again = derive(
-        segments,
-        [state.dead for state in commit.states],
-        manifest.glossary_documents,
-        glossary=manifest.derived,
-    )
-    if not _same(commit, again):
+    dead = [state.dead for state in commit.states]
+    again = derive(segments, dead, manifest.glossary_documents, glossary=manifest.derived)
+    if not all(map(np.array_equal, _arrays(commit), _arrays(again))):
         yield f"The glossary or the document frequencies in {manifest.commit.name} do not fit the documents."
 
 
 def _check_segment(segment: Segment) -> None:
     forms = segment.forms
-    for offsets, values, what in (
-        (segment.postings_offsets, segment.postings, "posting lists"),
-        (segment.ids_offsets, segment.ids, "ids"),
-        (segment.weights_offsets, segment.weights, "term weights"),
-        (segment.phrases_offsets, segment.phrases, "phrases"),
-        (forms.text_offsets, forms.text, "written forms"),
-        (forms.terms_offsets, forms.terms, "word pieces"),
+    for lists, what in (
+        (segment.postings, "posting lists"),
+        (segment.ids, "ids"),
+        (segment.weights, "term weights"),
+        (segment.phrases, "phrases"),
+        (forms.text, "written forms"),
+        (forms.terms, "word pieces"),
     ):
-        try:
-            bounds(offsets, np.arange(len(offsets) - 1), len(values))
-        except ValueError as error:
-            raise ValueError(f"its {what}: {error}") from error
-        if offsets[0] != 0 or offsets[-1] != len(values):
+        lists.bounds(np.arange(len(lists)))
+        if lists.offsets[0] != 0 or lists.offsets[-1] != len(lists.values):
             raise ValueError(f"its {what} do not fill their array")
     for sorted_array, what in ((segment.vocabulary, "terms"), (forms.folds, "phrases")):
         if np.any(sorted_array[1:] < sorted_array[:-1]):
             raise ValueError(f"its {what} are out of order")
-    counted = count_live(segment.postings, segment.postings_offsets, np.zeros(len(segment), np.uint8))
-    if not np.array_equal(counted, segment.frequencies):
+    if not np.array_equal(count_live(segment.postings, np.zeros(len(segment), np.uint8)), segment.frequencies):
         raise ValueError("its document frequencies are not those of its posting lists")
-
-
-def _same(a: Commit, b: Commit) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(_arrays(a), _arrays(b), strict=True))
 
 
 def _arrays(commit: Commit) -> Iterator[NDArray[Any]]:
     p = commit.phrases
-    yield from (p.folds, p.text, p.text_offsets, p.terms, p.terms_offsets, commit.counts)
+    yield from (p.folds, p.text.values, p.text.offsets, p.terms.values, p.terms.offsets, commit.counts)
     for state in commit.states:
         yield from (state.frequencies, state.glossary)

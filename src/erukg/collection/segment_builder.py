@@ -10,22 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import terms_of, text_key
-from erukg.collection.arrays import ArrayFileWriter
+from erukg.collection.arrays import PackedLists, join, offsets_of
 from erukg.collection.encoded import EncodedDocument, Phrase
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.postings import invert, number_terms, pack
-from erukg.collection.ragged import hash_strings, offsets_of, pack_strings
-from erukg.collection.segment import Forms, entry_of
+from erukg.collection.segment import Forms, Segment
 from erukg.collection.weights import MOST_TERMS, high_values, pack_weights, quantise
-from erukg.core.folding import hash_phrases
+from erukg.core.hashing import hash_phrases
 from erukg.errors import InputError
 
-__all__ = ["Part"]
+__all__ = ["SegmentBuilder"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Gathered:
-    """A document on its way: id, BM25 terms in order, packed term weights, rows of the part's forms."""
+class _Pending:
+    """A document to be written: id, BM25 terms in order, packed term weights, rows of the builder's forms."""
 
     id: str
     terms: NDArray[np.uint64]
@@ -33,7 +32,7 @@ class _Gathered:
     rows: list[int]
 
 
-class Part:
+class SegmentBuilder:
     """A segment in the making. `full` says when it is time to `write` it."""
 
     def __init__(self, vocab_size: int, weight_limit: float, most_terms: int, documents: int, terms: int) -> None:
@@ -43,7 +42,7 @@ class Part:
         self._most_documents = documents
         self._most_length = terms
         self._length = 0
-        self._documents: list[_Gathered] = []
+        self._documents: list[_Pending] = []
         self._forms: dict[tuple[str, str], int] = {}
         self._pieces: list[tuple[int, ...]] = []
 
@@ -77,7 +76,7 @@ class Part:
         rows = [self._row(phrase) for phrase in phrases]
         self._length += len(terms)
         # One step, so that an interruption finds the document wholly in or wholly out.
-        self._documents.append(_Gathered(id, terms, packed, rows))
+        self._documents.append(_Pending(id, terms, packed, rows))
 
     def _row(self, phrase: Phrase) -> int:
         key = (phrase.fold, phrase.form.lower())
@@ -92,42 +91,37 @@ class Part:
         documents = self._documents
         n = len(documents)
         lengths = np.fromiter((len(d.terms) for d in documents), np.int64, n)
-        vocabulary, numbers = number_terms(np.concatenate([np.empty(0, np.uint64), *(d.terms for d in documents)]))
+        vocabulary, numbers = number_terms(join([d.terms for d in documents], np.uint64))
         indptr, lists, frequencies = invert(numbers, lengths, len(vocabulary))
         words, ends = pack(indptr, lists, frequencies)
         forms, rank = self._sorted_forms()
         counts = np.fromiter((len(d.rows) for d in documents), np.int64, n)
         rows = np.fromiter((row for d in documents for row in d.rows), np.int64, int(counts.sum()))
-        ids, ids_offsets = pack_strings(self.ids)
         sizes = np.fromiter((len(d.weights) for d in documents), np.int64, n)
-        with ArrayFileWriter(path) as file:
-            file.add("vocabulary", vocabulary)
-            file.add("postings", words)
-            file.add("postings.offsets", offsets_of(np.diff(ends, prepend=0)))
-            file.add("frequencies", np.diff(indptr).astype(np.uint32))
-            file.add("lengths", lengths.astype(np.uint32))
-            file.add("texts", np.array([text_key(d.terms) for d in documents], np.uint64))
-            file.add("ids", ids)
-            file.add("ids.offsets", ids_offsets)
-            file.add("weights", np.frombuffer(b"".join(d.weights for d in documents), np.uint8))
-            file.add("weights.offsets", offsets_of(sizes))
-            file.add("phrases", rank[rows].astype(np.uint32))
-            file.add("phrases.offsets", offsets_of(counts))
-            forms.write(file, "forms")
-            return entry_of(file.close(), lengths)
+        return Segment(
+            path,
+            vocabulary,
+            PackedLists(words, offsets_of(np.diff(ends, prepend=0))),
+            np.diff(indptr).astype(np.uint32),
+            lengths.astype(np.uint32),
+            np.array([text_key(d.terms) for d in documents], np.uint64),
+            PackedLists.of_strings(self.ids),
+            PackedLists(np.frombuffer(b"".join(d.weights for d in documents), np.uint8), offsets_of(sizes)),
+            PackedLists(rank[rows].astype(np.uint32), offsets_of(counts)),
+            forms,
+        ).write(path)
 
     def _sorted_forms(self) -> tuple[Forms, NDArray[np.int64]]:
-        text, text_offsets = pack_strings([form for _, form in self._forms])
+        """The written forms, sorted as a segment has them, and the place of each among them."""
+        text = PackedLists.of_strings([form for _, form in self._forms])
         folds = hash_phrases([fold for fold, _ in self._forms])
-        order = np.lexsort((hash_strings(text, text_offsets), folds))
+        order = np.lexsort((text.hashes(), folds))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        keys = list(self._forms)
-        text, text_offsets = pack_strings([keys[i][1] for i in order.tolist()])
         pieces = [self._pieces[i] for i in order.tolist()]
         counts = np.fromiter((len(p) for p in pieces), np.int64, len(pieces))
         terms = np.fromiter((t for p in pieces for t in p), np.uint16, int(counts.sum()))
-        return Forms(folds[order], text, text_offsets, terms, offsets_of(counts)), rank
+        return Forms(folds[order], text.take(order), PackedLists(terms, offsets_of(counts))), rank
 
 
 def _checked(phrases: Sequence[Phrase], vocab_size: int) -> list[Phrase]:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.kernels import kernel
-from erukg.core.neighbours import Neighbourhood
+from erukg.core.neighbours import Neighbourhood, WeightedTerms
 
-__all__ = ["Gathered", "collect_phrases", "sum_by_phrase"]
-
-Weighted: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
+__all__ = ["LazyNeighbourhood", "collect_phrases", "sum_by_phrase"]
 
 
-class Gathered(Neighbourhood):
-    """A neighbourhood whose term weights are read from the collection when somebody first asks for them.
+class LazyNeighbourhood(Neighbourhood):
+    """A neighbourhood whose term weights are read from the collection when they are first asked for.
 
-    `holdings` are the phrases of all neighbours, and the place among the neighbours of each one's document.
+    `phrase_owners` are the phrases of all neighbours, and the place among the neighbours of each one's document.
     """
-
-    __slots__ = ("_later", "_terms", "holdings")
-    holdings: tuple[NDArray[np.int64], NDArray[np.int64]]
-    _later: Callable[[], Weighted]
-    _terms: Weighted | None
 
     def __init__(
         self,
@@ -33,38 +25,11 @@ class Gathered(Neighbourhood):
         shares: NDArray[np.float32],
         phrase_ids: NDArray[np.int64],
         phrase_shares: NDArray[np.float32],
-        holdings: tuple[NDArray[np.int64], NDArray[np.int64]],
-        later: Callable[[], Weighted],
+        phrase_owners: tuple[NDArray[np.int64], NDArray[np.int64]],
+        read_terms: Callable[[], WeightedTerms],
     ) -> None:
-        for name, value in (
-            ("documents", documents),
-            ("shares", shares),
-            ("phrase_ids", phrase_ids),
-            ("phrase_shares", phrase_shares),
-            ("holdings", holdings),
-            ("_later", later),
-            ("_terms", None),
-        ):
-            object.__setattr__(self, name, value)
-
-    @property
-    def term_ids(self) -> NDArray[np.int32]:
-        return self._weighted()[0]
-
-    @property
-    def term_weights(self) -> NDArray[np.float32]:
-        return self._weighted()[1]
-
-    def _weighted(self) -> Weighted:
-        if self._terms is None:
-            object.__setattr__(self, "_terms", self._later())
-        assert self._terms is not None
-        return self._terms
-
-    def __reduce__(self) -> tuple[type[Neighbourhood], tuple[NDArray[Any], ...]]:
-        # Elsewhere there may be no collection to ask, so it travels with everything.
-        arrays = (self.documents, self.shares, self.phrase_ids, self.phrase_shares, self.term_ids, self.term_weights)
-        return Neighbourhood, arrays
+        super().__init__(documents, shares, phrase_ids, phrase_shares, read_terms)
+        self.phrase_owners = phrase_owners
 
 
 @kernel()

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.arrays import damaged
-from erukg.collection.ragged import hash_strings
 from erukg.collection.segment import Segment
-from erukg.core.folding import hash_phrases
+from erukg.core.hashing import hash_phrases
 
-__all__ = ["Ids"]
+__all__ = ["IdIndex"]
 
 
-class Ids:
+class IdIndex:
     """Which document has which id: sorted hashes of all live ids, checked against the ids themselves.
 
     `pending` are ids on their way into the collection.
@@ -34,10 +32,7 @@ class Ids:
             segment = segments[i]
             gone = dead[i] if i < len(dead) else ()
             rows = np.flatnonzero(gone == 0) if len(gone) else np.arange(len(segment))
-            try:
-                hashes.append(hash_strings(segment.ids, segment.ids_offsets)[rows])
-            except ValueError as error:
-                raise damaged(segment.path, "the ids of its documents cannot be read") from error
+            hashes.append(segment.ids.hashes()[rows])
             places.append(np.stack([np.full(len(rows), i), rows], axis=1))
         every, where = np.concatenate(hashes), np.concatenate(places)
         order = np.argsort(every, kind="stable")
@@ -60,7 +55,7 @@ class Ids:
         # Equal hashes lie together, and within them documents in their order.
         for i in np.union1d(same, same + 1).tolist():
             segment, row = self._places[i].tolist()
-            (id,) = self._segments[segment].document_ids(np.array([row]))
+            (id,) = self._segments[segment].ids.strings(np.array([row]))
             if id in seen:
                 out.append(((segment, row), id))
             seen.add(id)
@@ -68,6 +63,6 @@ class Ids:
 
     def _match(self, id: str, first: int, last: int) -> tuple[int, int] | None:
         for segment, row in self._places[first:last].tolist():
-            if self._segments[segment].document_ids(np.array([row])) == [id]:
+            if self._segments[segment].ids.strings(np.array([row])) == [id]:
                 return segment, row
         return None

@@ -1,0 +1,108 @@
+"""64-bit FNV-1a hashes of strings, by which phrases, terms and ids are looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.kernels import kernel
+
+__all__ = ["hash_phrases", "hash_runs", "hash_strings", "in_runs"]
+
+Int: TypeAlias = int | np.int64
+
+_SPACE = 0x20
+_BASIS = np.uint64(0xCBF29CE484222325)
+_PRIME = np.uint64(0x100000001B3)
+
+
+@kernel()
+def _fnv1a(h: np.uint64, data: NDArray[np.uint8], start: Int, stop: Int) -> np.uint64:
+    for j in range(start, stop):
+        h = (h ^ np.uint64(data[j])) * _PRIME
+    return h
+
+
+@kernel()
+def _hash_strings(data: NDArray[np.uint8], offsets: NDArray[Any], out: NDArray[np.uint64]) -> bool:
+    for i in range(out.size):
+        start, stop = np.int64(offsets[i]), np.int64(offsets[i + 1])
+        if start > stop or stop > data.size:
+            return False
+        out[i] = _fnv1a(_BASIS, data, start, stop)
+    return True
+
+
+@kernel()
+def _hash_runs(data: NDArray[np.uint8], ends: NDArray[np.int64], longest: int, out: NDArray[np.uint64]) -> None:
+    start = 0
+    for i in range(ends.size):
+        h = _BASIS
+        j = start
+        for n in range(min(longest, ends.size - i)):
+            h = _fnv1a(h, data, j, ends[i + n])
+            j = ends[i + n]
+            out[i, n] = h
+        start = ends[i] + 1
+
+
+@kernel()
+def _slot(table: NDArray[np.uint64], h: np.uint64) -> np.uint64:
+    """Where `h` is or belongs in a hash table with open addressing, 0 where it is empty."""
+    mask = np.uint64(table.size - 1)
+    slot = h & mask
+    while table[slot] != 0 and table[slot] != h:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@kernel()
+def _among(
+    hashes: NDArray[np.uint64], others: NDArray[np.uint64], table: NDArray[np.uint64], out: NDArray[np.bool_]
+) -> None:
+    for h in others:
+        table[_slot(table, h)] = h
+    for i in range(hashes.size):
+        h = hashes[i]
+        out[i] = h != 0 and table[_slot(table, h)] == h
+
+
+def hash_strings(data: NDArray[np.uint8], offsets: NDArray[Any]) -> NDArray[np.uint64]:
+    """The hash of each string data[offsets[i]:offsets[i + 1]]; a `ValueError` when one goes beyond the data."""
+    out = np.empty(len(offsets) - 1, np.uint64)
+    if not _hash_strings(data, offsets, out):
+        raise ValueError("a string goes beyond its array")
+    return out
+
+
+def hash_phrases(folds: Sequence[str]) -> NDArray[np.uint64]:
+    """The hash of each fold, by which glossaries look phrases up."""
+    encoded = [f.encode("utf-8", "surrogatepass") for f in folds]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(e) for e in encoded], out=offsets[1:])
+    return hash_strings(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+
+def hash_runs(words: Sequence[str], longest: int) -> NDArray[np.uint64]:
+    """Hashes of all runs of up to `longest` words: `[i, n]` is that of `" ".join(words[i : i + n + 1])`.
+
+    Runs that would pass the end of `words` hash to 0. Words must be folded and hold no space.
+    """
+    out = np.zeros((len(words), longest), np.uint64)
+    if words:
+        data = np.frombuffer((" ".join(words) + " ").encode("utf-8", "surrogatepass"), np.uint8)
+        _hash_runs(data, np.flatnonzero(data == _SPACE), longest, out)
+    return out
+
+
+def in_runs(words: Sequence[str], longest: int, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of `hashes` are among those of `hash_runs`."""
+    out = np.zeros(len(hashes), np.bool_)
+    if words and len(hashes):
+        runs = hash_runs(words, longest).ravel()
+        # At most half full, so that an empty slot is soon found.
+        _among(hashes, runs, np.zeros(1 << (2 * len(runs)).bit_length(), np.uint64), out)
+    return out
