@@ -12,7 +12,7 @@ from erukg.cli.evaluate import app
 from erukg.errors import InputError, ModelError
 from erukg.research.baselines.system import BaselineSystem
 from erukg.research.baselines.tagged import Reader
-from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.systems import SYSTEMS, NotAvailableError, Options, make_system
 
 GRAPHS = ("textrank", "multipartiterank", "positionrank")

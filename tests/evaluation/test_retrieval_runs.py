@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from erukg.cli import app
 from erukg.core.expansion import expand_row
 from erukg.errors import InputError, ModelError
-from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.retrieval import Method, MethodResult, compare, evaluate, find_sets, make_methods
 from erukg.research.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
 from erukg.research.evaluation.retrieval.methods import BestPhrases

@@ -1,4 +1,4 @@
-"""Ablations for people (a table a study) and for programs (JSON)."""
+"""Ablations for people (one table per study) and for programs (JSON)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from rich.text import Text
 from erukg.research.evaluation.ablations import STUDIES, StudyResult
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.ground_truth import PROTOCOLS, Protocol
+from erukg.research.evaluation.keyphrase_report import set_json, system_json
 from erukg.research.evaluation.keyphrases import COMPARED, SystemResult
 from erukg.research.evaluation.metrics import average
-from erukg.research.evaluation.report import PACKAGES, package_versions, percent, set_json, system_json
+from erukg.research.evaluation.reporting import make_table, percent, report_head
 
 __all__ = ["print_ablations", "to_json"]
 
@@ -30,8 +31,7 @@ def print_ablations(console: Console, datasets: Sequence[Dataset], studies: Sequ
 
 def _table(study: StudyResult, protocol: Protocol, datasets: Sequence[Dataset]) -> Table:
     title = f"{study.study.name}: {STUDIES[study.study.name]}, protocol '{protocol}' (%)"
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("variant", overflow="fold")
+    table = make_table(title, "variant")
     figures = " ".join(f"{metric:>4}" for _, metric in _FIGURES)
     for name in ("average", *(dataset.name for dataset in datasets)):
         table.add_column(f"{name}\n{figures}", justify="right", no_wrap=True)
@@ -62,11 +62,8 @@ def to_json(datasets: Sequence[Dataset], studies: Sequence[StudyResult], *, pape
     `paper`: the settings that were varied are the paper's.
     """
     return {
-        "format": "erukg-evaluation",
-        "version": 1,
-        "task": "ablations",
+        **report_head("ablations"),
         "paper": paper,
-        "versions": package_versions(PACKAGES),
         "sets": [set_json(dataset) for dataset in datasets],
         "studies": [
             {

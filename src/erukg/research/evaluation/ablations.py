@@ -6,20 +6,20 @@ command. What a study lacks (a collection, a folder, a tagger) is said in its pl
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from erukg.errors import ErukgError, InputError
+from erukg.errors import ErukgError, InputError, did_you_mean
 from erukg.research.evaluation.datasets import Dataset
+from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.generator_system import GeneratorSystem
 from erukg.research.evaluation.keyphrases import Progress, SystemResult, evaluate
-from erukg.research.evaluation.ours import Ours, describe_model
-from erukg.research.evaluation.records import Record
-from erukg.research.evaluation.systems import NotAvailableError, Options, System, Unavailable
+from erukg.research.evaluation.provenance import describe_model
+from erukg.research.evaluation.systems import NotAvailableError, System, SystemOptions, UnavailableSystem
 
-__all__ = ["STUDIES", "UNPRUNED", "Given", "Study", "StudyResult", "Variant", "make_studies", "named", "run_studies"]
+__all__ = ["STUDIES", "UNPRUNED", "StudyInputs", "Study", "StudyResult", "Variant", "make_studies", "named", "run_studies"]
 
 STUDIES = {
     "alpha-beta": "α = β, the document's own share",
@@ -39,10 +39,10 @@ _ALL_CANDIDATES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class StudyInputs:
     """What the studies can work with. A collection named as one of the `models` is the one made with that model."""
 
-    options: Options = field(default_factory=Options)
+    options: SystemOptions = field(default_factory=SystemOptions)
     models: Mapping[str, str] = field(default_factory=dict)
     collections: Mapping[str, str] = field(default_factory=dict)
     tagger: str | None = None
@@ -87,14 +87,12 @@ def named(pairs: Iterable[str], option: str) -> dict[str, str]:
     return out
 
 
-def make_studies(names: Sequence[str], given: Given) -> list[Study]:
+def make_studies(names: Sequence[str], inputs: StudyInputs) -> list[Study]:
     """The studies called so ("all": every one), in the order of `STUDIES`."""
     for name in names:
         if name != "all" and name not in STUDIES:
-            near = difflib.get_close_matches(name.lower(), STUDIES, 1, 0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(STUDIES)} and all."
-            raise InputError(f"There is no study '{name}'; {hint}")
-    maker = _Maker(given)
+            raise InputError(f"There is no study '{name}'; {did_you_mean(name, STUDIES, 'there are: {known} and all.')}")
+    maker = _StudyBuilder(inputs)
     wanted = STUDIES if "all" in names else [name for name in STUDIES if name in names]
     return [Study(name, maker.make(name)) for name in wanted]
 
@@ -113,10 +111,10 @@ def run_studies(
     return [StudyResult(study, [results[variant.system] for variant in study.variants]) for study in studies]
 
 
-class _Attempt:
+class _CheckedSystem:
     """A system that is reported as not run, with the reason, where it cannot be loaded or is not what it should be."""
 
-    def __init__(self, system: Ours, expected: Mapping[str, str]) -> None:
+    def __init__(self, system: GeneratorSystem, expected: Mapping[str, str]) -> None:
         self.name = system.name
         self._system = system
         self._expected = expected
@@ -136,11 +134,11 @@ class _Attempt:
         return self._system.predict(records)
 
 
-class _Maker:
-    def __init__(self, given: Given) -> None:
-        self._given = given
+class _StudyBuilder:
+    def __init__(self, inputs: StudyInputs) -> None:
+        self._inputs = inputs
         self._systems: dict[str, System] = {}
-        base = Ours("erukg-generate", given.options, extract=False)
+        base = GeneratorSystem("erukg-generate", inputs.options, extract=False)
         # Loaded first: where the method itself cannot be run there is nothing to study.
         self._model = describe_model(base.generator)
         self._settings = base.settings
@@ -184,7 +182,7 @@ class _Maker:
             Variant(f"best {self._settings.neighbour_candidates} of the neighbours' phrases", self._system()),
             Variant("all of the neighbours' phrases", self._system(settings=all_of_them)),
         ]
-        folder = self._given.collections.get(UNPRUNED)
+        folder = self._inputs.collections.get(UNPRUNED)
         if folder is None:
             return [*out, self._missing("glossary not pruned", f"no such collection (--collections {UNPRUNED}=FOLDER)")]
         return [
@@ -199,26 +197,26 @@ class _Maker:
 
     def _tags(self) -> list[Variant]:
         head = Variant("tag head", self._system())
-        tagger = self._given.tagger
+        tagger = self._inputs.tagger
         if tagger is None:
             return [head, self._missing("spaCy", "no tagger (give --tagger spacy:NAME)")]
         return [head, Variant(tagger, self._system(tagger=tagger))]
 
     def _precision(self) -> list[Variant]:
         as_given = Variant(self._model.get("precision", "as given"), self._system())
-        if self._given.fp32 is None:
+        if self._inputs.fp32 is None:
             return [as_given, self._missing("fp32", "no 32-bit folder (give --fp32 FOLDER)")]
         expected = {"weights": self._model["weights"], "precision": "fp32"}
-        return [as_given, Variant("fp32 folder", self._system(model=self._given.fp32, expected=expected))]
+        return [as_given, Variant("fp32 folder", self._system(model=self._inputs.fp32, expected=expected))]
 
     def _references(self) -> list[Variant]:
-        if not self._given.models:
+        if not self._inputs.models:
             return [self._missing("all", "no model folders (give --models NAME=FOLDER for each)")]
         out = [Variant("all types, extraction", self._system(extract=True))]
-        for name, folder in self._given.models.items():
+        for name, folder in self._inputs.models.items():
             out.append(Variant(f"{name}, extraction", self._system(model=folder, extract=True)))
         # Term weights in a collection are those of the model that made it, so each model needs its own.
-        own = {name: self._given.collections[name] for name in self._given.models if name in self._given.collections}
+        own = {name: self._inputs.collections[name] for name in self._inputs.models if name in self._inputs.collections}
         if not own:
             return [
                 *out,
@@ -227,15 +225,15 @@ class _Maker:
         if self._has_collection:
             out.append(Variant("all types, generation", self._system()))
         for name, folder in own.items():
-            system = self._system(model=self._given.models[name], collection=folder)
+            system = self._system(model=self._inputs.models[name], collection=folder)
             out.append(Variant(f"{name}, generation", system))
         return out
 
     def _collection(self) -> list[Variant]:
         others = {
             name: folder
-            for name, folder in self._given.collections.items()
-            if name != UNPRUNED and name not in self._given.models
+            for name, folder in self._inputs.collections.items()
+            if name != UNPRUNED and name not in self._inputs.models
         }
         if not others:
             return [self._missing("all", "no collection folders (give --collections NAME=FOLDER for each size)")]
@@ -253,7 +251,7 @@ class _Maker:
         return sorted(out, key=lambda variant: (variant.value is None, variant.value or 0))
 
     def _missing(self, label: str, reason: str) -> Variant:
-        return Variant(label, Unavailable("erukg-generate", reason))
+        return Variant(label, UnavailableSystem("erukg-generate", reason))
 
     def _system(
         self,
@@ -267,7 +265,7 @@ class _Maker:
     ) -> System:
         """The method with this changed; the same one for the same change. Without a collection it can only extract."""
         extract = not self._has_collection and collection is None if extract is None else extract
-        options = self._given.options
+        options = self._inputs.options
         changes = dict(settings or {})
         chosen = replace(
             options,
@@ -283,9 +281,9 @@ class _Maker:
         parts += [f"{name}={value}" for name, value in given.items() if value is not None]
         base = "erukg-extract" if extract else "erukg-generate"
         name = f"{base}:{','.join(parts)}" if parts else base
-        settled = Ours(name, chosen, extract=extract)
+        settled = GeneratorSystem(name, chosen, extract=extract)
         key = repr((settled.settings, chosen.model, chosen.collection, chosen.tagger, extract, dict(expected or {})))
-        return self._systems.setdefault(key, _Attempt(settled, expected or {}))
+        return self._systems.setdefault(key, _CheckedSystem(settled, expected or {}))
 
 
 def _size(folder: str) -> int:

@@ -1,7 +1,7 @@
 """Results on disk, so that an interrupted evaluation goes on where it stopped.
 
 A file holds the results of one system for one set, JSON Lines: first what they were made from, then one
-object a document. Its name has a hash of that first line, so a changed setting, model, collection, set or
+object per document. Its name has a hash of that first line, so a changed setting, model, collection, set or
 program never meets old results.
 """
 
@@ -12,10 +12,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from erukg.errors import InputError
+from erukg.io.publish import publish_text
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.metrics import DEPTH
 
@@ -56,7 +56,7 @@ class LineStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             whole = self._is_whole()
             if whole is None:
-                self.path.write_text(self._header + "\n", encoding="utf-8")
+                publish_text(self.path, self._header + "\n")
             self._stream = self.path.open("a", encoding="utf-8")
         except OSError as error:
             raise InputError(f"Results cannot be stored in {self.path} ({error}); give another --store.") from error
@@ -64,9 +64,7 @@ class LineStore:
             self._stream.write("\n")  # ends the line that an interruption cut short
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._stream is not None:
             self._stream.close()
             self._stream = None

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from erukg.research.evaluation.ablations import STUDIES
 from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.keyphrases import COMPARED
-from erukg.research.evaluation.results import charts, published, tables
+from erukg.research.evaluation.results import charts, markdown, published
 from erukg.research.evaluation.results.plots import Plots
 from erukg.research.evaluation.results.runs import Run, Runs
 
@@ -38,7 +38,7 @@ def ablation_part(runs: Runs, plots: Plots) -> Iterator[str]:
             yield from _curves(study, names, number, plots)
             for protocol in PROTOCOLS:
                 if any(not variant.get("not_run") for variant in study["variants"]) or protocol == _PROTOCOL:
-                    yield f"Protocol `{protocol}`\n\n{tables.ablation_table(study, protocol, names)}"
+                    yield f"Protocol `{protocol}`\n\n{markdown.ablation_table(study, protocol, names)}"
             yield _made_of(study, run)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.results import published
 from erukg.research.evaluation.results.runs import Group
-from erukg.research.evaluation.results.tables import table
+from erukg.research.evaluation.results.markdown import table
 
 __all__ = ["calibration"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from erukg.research.evaluation.results.labels import label, reason
 from erukg.research.evaluation.results.runs import Runs
-from erukg.research.evaluation.results.tables import table
+from erukg.research.evaluation.results.markdown import table
 
 __all__ = ["case_part"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from erukg.research.evaluation.ground_truth import PROTOCOLS
-from erukg.research.evaluation.results import charts, published, tables
+from erukg.research.evaluation.results import charts, markdown, published
 from erukg.research.evaluation.results.calibration import calibration
 from erukg.research.evaluation.results.labels import is_ours, label
 from erukg.research.evaluation.results.plots import Plots
@@ -28,18 +28,18 @@ def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
             yield from _speed(group, runs, plots, number)
             yield from _bars(group, "present", plots, number)
             yield from _bars(group, "absent", plots, number)
-        yield tables.not_run(group.systems)
+        yield markdown.not_run(group.systems)
         yield (
             "In brackets how many documents have gold phrases of the kind; averages are plain means over the sets. "
             "Figures in italics are the paper's own, on its copies of the sets.\n"
         )
-        for title, table in tables.keyphrase_tables(group):
+        for title, table in markdown.keyphrase_tables(group):
             yield f"### {title}\n\n{table}"
         yield from calibration(group)
         if group.comparisons:
-            yield f"### Differences (paired bootstrap)\n\n{tables.comparison_table(group.comparisons)}"
+            yield f"### Differences (paired bootstrap)\n\n{markdown.comparison_table(group.comparisons)}"
         if group.run:
-            yield f"### What was run\n\n{tables.provenance(group.run)}"
+            yield f"### What was run\n\n{markdown.provenance(group.run)}"
 
 
 def on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
@@ -95,7 +95,7 @@ def _speed(group: Group, runs: Runs, plots: Plots, number: int) -> Iterator[str]
         f"--against …`, where systems take turns on every document{_conditions(runs)}.\n"
     )
     rows.sort(key=lambda row: -float(row[1]))
-    yield tables.table(["system", "speed, erukg extract = 1", "average F@10 (%)"], rows)
+    yield markdown.table(["system", "speed, erukg extract = 1", "average F@10 (%)"], rows)
 
 
 def _only_timed(name: str) -> str:

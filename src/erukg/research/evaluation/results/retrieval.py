@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from erukg.research.evaluation.results import charts, tables
+from erukg.research.evaluation.results import charts, markdown
 from erukg.research.evaluation.results.keyphrases import on_sets
 from erukg.research.evaluation.results.labels import is_ours
 from erukg.research.evaluation.results.plots import Plots
@@ -31,11 +31,11 @@ def retrieval_part(runs: Runs, plots: Plots) -> Iterator[str]:
                 rows.append(charts.Row(method["label"], values, "ours" if is_ours(method) else "other"))
             plot = charts.bar_table(title, f"{measure} in percent, by test set", ["average", *group.names], rows)
             yield plots.add(f"retrieval-{measure}", number, f"{title}: {measure}", plot)
-        yield tables.not_run(group.systems)
-        for title, table in tables.retrieval_tables(group):
+        yield markdown.not_run(group.systems)
+        for title, table in markdown.retrieval_tables(group):
             yield f"### {title}\n\n{table}"
         notes = [f"- {s['name']}: {note}\n" for s in group.sets for note in s.get("notes", ())]
         if notes:
             yield f"What is odd about the sets:\n\n{''.join(notes)}"
         if group.comparisons:
-            yield f"### Differences between methods (paired bootstrap)\n\n{tables.comparison_table(group.comparisons)}"
+            yield f"### Differences between methods (paired bootstrap)\n\n{markdown.comparison_table(group.comparisons)}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from erukg.errors import InputError
-from erukg.research.evaluation.results import tables
+from erukg.research.evaluation.results import markdown
 from erukg.research.evaluation.results.ablations import ablation_part
 from erukg.research.evaluation.results.case import case_part
 from erukg.research.evaluation.results.keyphrases import keyphrase_part
@@ -58,10 +58,10 @@ def _sources(runs: Runs) -> Iterator[str]:
         if machine := run.report.get("environment", {}):
             made_with.append(f"{machine.get('processor')}, {machine.get('cores')} cores")
         rows.append([run.name, run.report.get("task", "benchmark"), run.sha256[:12], ", ".join(made_with) or "–"])
-    yield tables.table(["run", "task", "sha256", "made with"], rows)
+    yield markdown.table(["run", "task", "sha256", "made with"], rows)
     sets = {(s["name"], _hash(s["sha256"])) for run in runs.files for s in run.report.get("sets", ())}
     if sets:
-        yield tables.table(["test set", "sha256"], sorted(sets)).replace("---:", "---")
+        yield markdown.table(["test set", "sha256"], sorted(sets)).replace("---:", "---")
 
 
 def _hash(given: object) -> str:
