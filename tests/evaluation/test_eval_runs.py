@@ -20,10 +20,10 @@ from erukg.cli.evaluate import app
 from erukg.errors import InputError, SettingsError
 from erukg.research.evaluation import Dataset, Record, load_sets
 from erukg.research.evaluation.bootstrap import paired_bootstrap
+from erukg.research.evaluation.keyphrase_report import print_report, to_json
 from erukg.research.evaluation.keyphrases import compare, evaluate, predict
-from erukg.research.evaluation.report import print_report, to_json
 from erukg.research.evaluation.store import PredictionStore
-from erukg.research.evaluation.systems import Options, make_system, parse_setting
+from erukg.research.evaluation.systems import SystemOptions, make_system, parse_setting
 
 TEXTS = [
     (
@@ -218,7 +218,7 @@ def test_unknown_systems_and_settings_name_the_nearest() -> None:
     with pytest.raises(InputError, match="no system 'qqq'; known systems: erukg-generate, erukg-extract"):
         make_system("qqq")
     with pytest.raises(SettingsError, match="no setting 'alhpa'; did you mean 'alpha'"):
-        make_system("erukg-generate", Options(settings={"alhpa": 1}))
+        make_system("erukg-generate", SystemOptions(settings={"alhpa": 1}))
     with pytest.raises(SettingsError, match="'alpha' must be a number from 0 to 1"):
         make_system("erukg-generate:alpha=3")
     with pytest.raises(InputError, match="'tuned' is neither 'paper' nor of the form name=value"):
@@ -231,7 +231,7 @@ def test_unknown_systems_and_settings_name_the_nearest() -> None:
 
 
 def test_variants_change_what_they_name_only() -> None:
-    options = Options(settings={"position": 2})
+    options = SystemOptions(settings={"position": 2})
     plain, paper, changed = (
         make_system(spec, options)
         for spec in (
@@ -243,7 +243,7 @@ def test_variants_change_what_they_name_only() -> None:
     assert plain.settings == Settings(position=2)  # type: ignore[attr-defined]
     assert paper.settings == Settings.paper(position=2)  # type: ignore[attr-defined]
     assert changed.settings == Settings(position=2, alpha=0.5, frequency=True, neighbours=10)  # type: ignore[attr-defined]
-    extract = make_system("erukg-extract", Options(paper=True))
+    extract = make_system("erukg-extract", SystemOptions(paper=True))
     assert extract.settings == Settings.paper(alpha=1, beta=1)  # type: ignore[attr-defined]
 
 
@@ -315,7 +315,7 @@ def test_command_limits_and_settings(tmp_path: Path, sets: Path, tiny_model: Pat
 def test_command_refuses_bad_input_before_it_starts(tmp_path: Path, sets: Path, tiny_model: Path) -> None:
     (sets / "bad.jsonl").write_text('{"id": "x"\n')
     for arguments, message in (
-        ([sets, "-s", "erukg-extract"], r"bad\.jsonl, line 1 is not JSON"),
+        ([sets, "-s", "erukg-extract"], r"bad\.jsonl, line 1: It is not JSON"),
         ([sets, "-s", "erukg-extrakt"], "did you mean 'erukg-extract'"),
         ([sets, "--set", "alfa=1"], "did you mean 'alpha'"),
     ):

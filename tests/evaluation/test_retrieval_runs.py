@@ -15,10 +15,11 @@ from erukg.core.expansion import expand_row
 from erukg.errors import InputError, ModelError
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.retrieval import Method, MethodResult, compare, evaluate, find_sets, make_methods
-from erukg.research.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
+from erukg.research.evaluation.retrieval.doct5query import T5Queries
 from erukg.research.evaluation.retrieval.methods import BestPhrases
-from erukg.research.evaluation.retrieval.report import to_json
-from erukg.research.evaluation.systems import Options, make_system
+from erukg.research.evaluation.retrieval.retrieval_report import to_json
+from erukg.research.evaluation.retrieval.stored import PredictedQueries
+from erukg.research.evaluation.systems import SystemOptions, make_system
 
 # "frozen ocean" finds nothing as it is: either the query must learn of ice, or the document of frozen water.
 PHRASES = {"frozen ocean": (["frozen ocean"], ["sea ice"]), "sea ice": (["sea ice"], ["frozen water"])}
@@ -117,7 +118,7 @@ def test_doct5query_from_a_file(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             run(folder, ["doct5query"], predicted_queries=queries)
     file.write_text(json.dumps(rows[0]) + "\n")
-    with pytest.raises(InputError, match="no queries for the document 'd2'"):
+    with pytest.raises(InputError, match="no line for the document 'd2'"):
         run(folder, ["doct5query"], predicted_queries=queries)
     file.unlink()
     with pytest.raises(InputError, match="no predicted queries for the set 'tiny'"):
@@ -240,7 +241,7 @@ def test_comparison_is_by_query(folder: Path) -> None:
 
 
 def test_our_own_model_expands(folder: Path, tiny_model: Path) -> None:
-    system = make_system("erukg-extract", Options(model=str(tiny_model), threads=1))
+    system = make_system("erukg-extract", SystemOptions(model=str(tiny_model), threads=1))
     results = run(folder, ["rm3", "both"], system=system)
     assert results["both"].scores[0].by_query["R@1000"].tolist() == [1, 0, 1]
     assert results["both"].description["document_expansion"]["added"] == 10

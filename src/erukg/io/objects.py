@@ -10,8 +10,8 @@ from pathlib import Path
 from erukg.errors import InputError
 from erukg.io.items import Limits
 from erukg.io.jsonl import parse_line
-from erukg.io.streams import open_bytes
 from erukg.io.streams import lines as split_lines
+from erukg.io.streams import open_bytes
 
 __all__ = ["numbered_lines", "read_objects"]
 

@@ -19,8 +19,8 @@ from erukg.core.document import Document
 from erukg.core.tagging import tag_classes
 from erukg.errors import TrainingError
 from erukg.research.evaluation.datasets import load_set
-from erukg.research.evaluation.ground_truth import gold
 from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.ground_truth import gold
 from erukg.research.evaluation.stemming import phrase_key
 from erukg.taggers import Tagger
 from erukg.training.pieces import load_tokenizer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.benchmark import Engine, Found, MakeEngine, TermLists
-from erukg.errors import InputError, require
+from erukg.errors import InputError, did_you_mean, require
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
+from erukg.research.benchmark.search_timing import Engine, Found, MakeEngine, TermLists
 
 __all__ = ["ENGINES", "Bm25s", "Tantivy", "choose_engines"]
 
@@ -122,8 +121,7 @@ def choose_engines(
     else:
         for name in dict.fromkeys(part.strip() for part in names.split(",") if part.strip()):
             if name not in ENGINES:
-                near = difflib.get_close_matches(name.lower(), ENGINES, 1, 0.4)
-                hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(ENGINES)}."
+                hint = did_you_mean(name, ENGINES, "there are: {known}.")
                 raise InputError(f"There is no search engine '{name}'; {hint}")
             require(name, "dev", _PURPOSE)
             engines[name] = ENGINES[name]

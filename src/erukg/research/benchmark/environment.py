@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from erukg._version import __version__
 from erukg.backends.threads import cores
 from erukg.research.benchmark.cores import can_pin
+from erukg.research.evaluation.provenance import installed_versions
 
-__all__ = ["NOTE", "environment"]
+__all__ = ["report_head"]
 
-NOTE = (
-    "Ratios between systems of this run can be compared with other runs; documents a second, milliseconds and "
+_NOTE = (
+    "Ratios between systems of this run can be compared with other runs; documents per second, milliseconds and "
     "megabytes belong to this machine and what else it was doing."
 )
 _PACKAGES = (
@@ -24,7 +25,18 @@ _PACKAGES = (
 )  # fmt: skip
 
 
-def environment() -> dict[str, Any]:
+def report_head(form: str, version: int = 1) -> dict[str, Any]:
+    """The fields that every report of a benchmark begins with."""
+    return {
+        "format": form,
+        "version": version,
+        "note": _NOTE,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": _environment(),
+    }
+
+
+def _environment() -> dict[str, Any]:
     """Processor, cores, memory, system, and the versions of everything that may have taken part."""
     return {
         "erukg": __version__,
@@ -35,15 +47,8 @@ def environment() -> dict[str, Any]:
         "cores_pinned": can_pin(),
         "memory_gb": _memory_gb(),
         "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
-        "versions": {name: found for name in _PACKAGES if (found := _version(name)) is not None},
+        "versions": installed_versions(_PACKAGES),
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _processor() -> str:

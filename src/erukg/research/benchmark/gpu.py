@@ -15,10 +15,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from erukg.backends import BatchEncoder, Encoder, find_device, find_model
 from erukg.backends.batch import join, pack
@@ -32,9 +33,9 @@ from erukg.generator import KeyphraseGenerator
 from erukg.gpu import standing_keyphrases
 from erukg.gpu.pipeline import Standing
 from erukg.research.benchmark.agreement import agreement
-from erukg.research.benchmark.environment import NOTE, environment
+from erukg.research.benchmark.environment import report_head
 from erukg.research.benchmark.gpu_search import measure_search
-from erukg.research.benchmark.texts import documents
+from erukg.research.benchmark.texts import documents, read_texts
 from erukg.research.benchmark.timing import Progress, summary
 
 __all__ = ["GpuPlan", "measure_gpu"]
@@ -93,11 +94,7 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
         tasks[f"generate N={plan.neighbours}"] = settings
     words = sum(len(text.split()) for text in given) / len(given)
     report: dict[str, Any] = {
-        "format": "erukg-benchmark-gpu",
-        "version": 1,
-        "note": NOTE,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": environment(),
+        **report_head("erukg-benchmark-gpu"),
         "device": _described(device),
         "settings": {
             **dataclasses.asdict(plan),
@@ -173,7 +170,7 @@ def _network(encoder: Any, texts: Sequence[str], compiled: bool) -> dict[str, An
     wanted = _PASS_TEXTS if encoder.device.type == "cuda" else 16
     some = list(islice(cycle(texts), wanted))
     pieces = [encoder.pieces(Document.parse(text).words) for text in some]
-    packed = join([pack([(p, _distinct(p.ids))], encoder.window) for p in pieces])
+    packed = join([pack([(p, np.unique(p.ids))], encoder.window) for p in pieces])
     rates = {}
     for name, top in (("candidate terms", 0), ("whole vocabulary", 256)):
         encoder.encode_batch(packed, top)
@@ -189,12 +186,6 @@ def _network(encoder: Any, texts: Sequence[str], compiled: bool) -> dict[str, An
         "mean_pieces": sum(len(p.ids) for p in pieces) / len(pieces),
         "documents_per_second": rates,
     }
-
-
-def _distinct(ids: Any) -> Any:
-    import numpy as np
-
-    return np.unique(ids)
 
 
 def _stream(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
@@ -315,20 +306,12 @@ def _agreement(ours: Iterable[Keyphrases], theirs: Iterable[Keyphrases], k: int)
     return found
 
 
-def _texts(path: Path, limit: int) -> list[str]:
-    """`title`, `abstract` and `text` of the lines of a JSON Lines file, joined as the command line joins them."""
-    from erukg.io import InputDocument, read_documents
-
-    found = (item.text for item in read_documents([path]) if isinstance(item, InputDocument))
-    return [text for text in islice(found, limit) if text.strip()]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m erukg.research.benchmark.gpu", description=__doc__)
     parser.add_argument("--model", help="model folder (default: the bundled one)")
     parser.add_argument("--collection", help="collection folder (default: the bundled one)")
     parser.add_argument("--no-collection", action="store_true", help="extraction only")
-    parser.add_argument("--texts", type=Path, help="documents, one a line of JSON (default: built-in ones)")
+    parser.add_argument("--texts", type=Path, help="documents, one JSON object per line (default: built-in ones)")
     parser.add_argument("--limit", type=int, default=5000, help="texts read at most")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--arithmetic", help="int8, fp32, bf16 or fp16 (default: as the model's folder)")
@@ -340,7 +323,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = vars(parser.parse_args(arguments))
     path, limit, out = given.pop("texts"), given.pop("limit"), given.pop("out")
     try:
-        report = measure_gpu(GpuPlan(**given), _texts(path, limit) if path is not None else None, _tell)
+        report = measure_gpu(
+            GpuPlan(**given), list(islice(read_texts([path]), limit)) if path is not None else None, _tell
+        )
     except ErukgError as error:
         print(f"erukg: {error}", file=sys.stderr)
         return 1

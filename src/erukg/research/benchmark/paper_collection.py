@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import terms_of
-from erukg.collection.benchmark import Engine, MakeEngine, TermLists
 from erukg.collection.postings import decode
 from erukg.collection.reader import Collection, Hits, open_parts
 from erukg.errors import CollectionError
 from erukg.research.benchmark.engines import Bm25s
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
+from erukg.research.benchmark.search_timing import Engine, MakeEngine, TermLists
 
 __all__ = ["PlainCollection"]
 

@@ -19,7 +19,17 @@ from erukg.research.evaluation.keyphrases import Progress, SystemResult, evaluat
 from erukg.research.evaluation.provenance import describe_model
 from erukg.research.evaluation.systems import NotAvailableError, System, SystemOptions, UnavailableSystem
 
-__all__ = ["STUDIES", "UNPRUNED", "StudyInputs", "Study", "StudyResult", "Variant", "make_studies", "named", "run_studies"]
+__all__ = [
+    "STUDIES",
+    "UNPRUNED",
+    "Study",
+    "StudyInputs",
+    "StudyResult",
+    "Variant",
+    "make_studies",
+    "named",
+    "run_studies",
+]
 
 STUDIES = {
     "alpha-beta": "α = β, the document's own share",
@@ -91,7 +101,9 @@ def make_studies(names: Sequence[str], inputs: StudyInputs) -> list[Study]:
     """The studies called so ("all": every one), in the order of `STUDIES`."""
     for name in names:
         if name != "all" and name not in STUDIES:
-            raise InputError(f"There is no study '{name}'; {did_you_mean(name, STUDIES, 'there are: {known} and all.')}")
+            raise InputError(
+                f"There is no study '{name}'; {did_you_mean(name, STUDIES, 'there are: {known} and all.')}"
+            )
     maker = _StudyBuilder(inputs)
     wanted = STUDIES if "all" in names else [name for name in STUDIES if name in names]
     return [Study(name, maker.make(name)) for name in wanted]

@@ -41,8 +41,8 @@ def print_report(
         for protocol in PROTOCOLS:
             console.print(_semantic_table(results, protocol))
     if comparisons:
-        columns = {"protocol": "protocol", "set": "dataset", "phrases": "kind", "figure": "metric"}
-        console.print(comparison_table(comparisons, columns))
+        shown = {"protocol": "protocol", "set": "dataset", "phrases": "kind", "figure": "metric"}
+        console.print(comparison_table(comparisons, shown))
 
 
 def _sets_table(datasets: Sequence[Dataset]) -> Table:
@@ -146,7 +146,9 @@ def _by_set(
 ) -> dict[str, Any]:
     return {
         "sets": {
-            s.dataset: {kind: {"documents": part(s, kind).documents, **_plain(part(s, kind).means())} for kind in averages}
+            s.dataset: {
+                kind: {"documents": part(s, kind).documents, **_plain(part(s, kind).means())} for kind in averages
+            }
             for s in scores
         },
         "average": {kind: _plain(mean) for kind, mean in averages.items()},

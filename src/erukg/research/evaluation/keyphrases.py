@@ -11,9 +11,9 @@ from typing import Any
 from erukg.errors import InputError
 from erukg.research.evaluation.bootstrap import Difference, differences_by_set
 from erukg.research.evaluation.datasets import Dataset
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.ground_truth import PROTOCOLS, Protocol
 from erukg.research.evaluation.metrics import Prediction, Scores, score
-from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.semantic import PhraseVectors, SemanticScores, semantic_score
 from erukg.research.evaluation.store import PredictionStore
 from erukg.research.evaluation.systems import NotAvailableError, System

@@ -14,8 +14,17 @@ from erukg.research.evaluation.ground_truth import Gold, Protocol, ground_truth
 from erukg.research.evaluation.stemming import Variant, phrase_key
 
 __all__ = [
-    *("CUTOFFS", "DEPTH", "METRICS", "KindScores", "Prediction", "Scores"),
-    *("aligned_truth", "average", "hits", "mean_of_sets", "score"),
+    "CUTOFFS",
+    "DEPTH",
+    "METRICS",
+    "KindScores",
+    "Prediction",
+    "Scores",
+    "aligned_truth",
+    "average",
+    "hits",
+    "mean_of_sets",
+    "score",
 ]
 
 Prediction = tuple[Sequence[str], Sequence[str]]

@@ -18,14 +18,19 @@ from numpy.typing import NDArray
 from erukg.errors import InputError
 from erukg.research.baselines.embedders import Embedder, embedder
 from erukg.research.evaluation.datasets import Dataset
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.ground_truth import Gold, Protocol
 from erukg.research.evaluation.metrics import CUTOFFS, DEPTH, KindScores, Prediction, aligned_truth, mean_of_sets
-from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.stemming import Variant, phrase_key
 
 __all__ = [
-    *("SEMANTIC_KINDS", "SEMANTIC_METRICS", "PhraseVectors", "SemanticScores"),
-    *("match", "semantic_average", "semantic_score"),
+    "SEMANTIC_KINDS",
+    "SEMANTIC_METRICS",
+    "PhraseVectors",
+    "SemanticScores",
+    "match",
+    "semantic_average",
+    "semantic_score",
 ]
 
 SEMANTIC_KINDS = ("present", "absent", "all")

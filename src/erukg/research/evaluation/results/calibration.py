@@ -7,8 +7,8 @@ from typing import Any
 
 from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.results import published
-from erukg.research.evaluation.results.runs import Group
 from erukg.research.evaluation.results.markdown import table
+from erukg.research.evaluation.results.runs import Group
 
 __all__ = ["calibration"]
 

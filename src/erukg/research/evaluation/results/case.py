@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from erukg.research.evaluation.results.labels import label, reason
-from erukg.research.evaluation.results.runs import Runs
 from erukg.research.evaluation.results.markdown import table
+from erukg.research.evaluation.results.runs import Runs
 
 __all__ = ["case_part"]
 

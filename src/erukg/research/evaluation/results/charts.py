@@ -10,6 +10,7 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from erukg.errors import require
@@ -22,10 +23,22 @@ _INK, _MUTED, _GRID, _OTHER = "#1f2328", "#59636e", "#dfe3e8", "#8b949e"
 # They differ in lightness as well as hue, for readers who cannot tell hues apart.
 _SERIES = ("#0a5cc2", "#c2570c", "#117a52", "#8250df")
 _STYLE = {
-    **{"svg.hashsalt": "erukg", "svg.fonttype": "none", "figure.dpi": 72, "savefig.facecolor": "white"},
-    **{"font.family": "DejaVu Sans", "font.size": 11, "text.color": _INK, "axes.labelcolor": _MUTED},
-    **{"xtick.color": _MUTED, "ytick.color": _MUTED, "axes.edgecolor": _GRID, "grid.color": _GRID},
-    **{"axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "text.parse_math": False},
+    "svg.hashsalt": "erukg",
+    "svg.fonttype": "none",
+    "figure.dpi": 72,
+    "savefig.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "text.color": _INK,
+    "axes.labelcolor": _MUTED,
+    "xtick.color": _MUTED,
+    "ytick.color": _MUTED,
+    "axes.edgecolor": _GRID,
+    "grid.color": _GRID,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.parse_math": False,
 }
 
 
@@ -99,7 +112,9 @@ class _Plot:
         if kind is None:
             stream = io.StringIO()
             self.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-            self.svg = "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+            # A page may lack the font: one as wide, or any without serifs, takes its place.
+            svg = stream.getvalue().replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+            self.svg = "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
         self._context.__exit__(None, None, None)
 
 
@@ -189,7 +204,7 @@ def _crowded(ticks: Sequence[float], log: bool) -> bool:
     """Whether the numbers below an axis would run into each other."""
     places = sorted(math.log10(tick) if log else tick for tick in ticks)
     span = places[-1] - places[0]
-    return any(b - a < span * 0.16 for a, b in zip(places, places[1:], strict=False)) and max(ticks) >= 1000
+    return any(b - a < span * 0.16 for a, b in pairwise(places)) and max(ticks) >= 1000
 
 
 def scatter(title: str, subtitle: str, y_unit: str, x_unit: str, points: Sequence[Point]) -> str:

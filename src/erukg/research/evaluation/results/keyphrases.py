@@ -88,7 +88,7 @@ def _speed(group: Group, runs: Runs, plots: Plots, number: int) -> Iterator[str]
     subtitle = (
         f"Present phrases, average F@10 over the test sets, protocol '{_PROTOCOL}'. Up and to the right is better."
     )
-    axis = "documents a second, times those of erukg extract, one document at a time"
+    axis = "documents per second relative to erukg extract, one document at a time"
     yield plots.add("quality-speed", number, title, charts.scatter(title, subtitle, "F@10 (%)", axis, points))
     yield (
         "Speed is the ratio of documents a second to erukg's extraction in the same run of `erukg benchmark run "

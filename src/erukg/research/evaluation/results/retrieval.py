@@ -38,4 +38,5 @@ def retrieval_part(runs: Runs, plots: Plots) -> Iterator[str]:
         if notes:
             yield f"What is odd about the sets:\n\n{''.join(notes)}"
         if group.comparisons:
-            yield f"### Differences between methods (paired bootstrap)\n\n{markdown.comparison_table(group.comparisons)}"
+            table = markdown.comparison_table(group.comparisons)
+            yield f"### Differences between methods (paired bootstrap)\n\n{table}"

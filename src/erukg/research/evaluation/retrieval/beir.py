@@ -198,7 +198,7 @@ def _columns(cells: list[str], where: str) -> list[int]:
     names = [cell.lower() for cell in cells]
     missing = [name for name in _HEADER if name not in names]
     if missing:
-        raise InputError(f"{where} must be the header, {', '.join(_HEADER)} separated by tabs; it lacks '{missing[0]}'.")
+        raise InputError(f"{where} must be a header, {', '.join(_HEADER)} separated by tabs; it lacks '{missing[0]}'.")
     return [names.index(name) for name in _HEADER]
 
 

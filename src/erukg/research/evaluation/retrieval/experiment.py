@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from erukg.research.evaluation.bootstrap import Difference, differences_by_set
-from erukg.research.evaluation.keyphrases import Progress, predict
 from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.keyphrases import Progress, predict
 from erukg.research.evaluation.retrieval.beir import Files, RetrievalSet, load_retrieval_set
 from erukg.research.evaluation.retrieval.index import Corpus, Index, query_weights
 from erukg.research.evaluation.retrieval.measures import DEPTH, MEASURES, QueryScores, score

@@ -11,8 +11,8 @@ from typing import Any
 from erukg.collection.analysis import ANALYSIS
 from erukg.core.expansion import distinct
 from erukg.errors import InputError, did_you_mean
-from erukg.research.evaluation.metrics import DEPTH
 from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.metrics import DEPTH
 from erukg.research.evaluation.provenance import source_hash
 from erukg.research.evaluation.retrieval.doct5query import T5Queries
 from erukg.research.evaluation.retrieval.index import K1, B

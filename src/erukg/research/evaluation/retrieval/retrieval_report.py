@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from erukg.research.evaluation.reporting import comparison_table, make_table, report_head
-from erukg.research.evaluation.retrieval.measures import DEPTH, MEASURES, average
 from erukg.research.evaluation.retrieval.experiment import Comparison, MethodResult, SetSummary
+from erukg.research.evaluation.retrieval.measures import DEPTH, MEASURES, average
 
 __all__ = ["print_report", "to_json"]
 

@@ -110,7 +110,9 @@ class ExpandedDocuments(StoredPredictions):
 def _phrases(row: Mapping[str, Any], field: str) -> list[str]:
     """Phrases as `erukg expand` writes them, or with scores as `erukg generate` does."""
     given = row.get(field)
-    found = [p.get("phrase") if isinstance(p, dict) else p for p in given] if isinstance(given, list) else [None]
+    found: list[Any] = [None]
+    if isinstance(given, list):
+        found = [phrase.get("phrase") if isinstance(phrase, dict) else phrase for phrase in given]
     if not all(isinstance(phrase, str) for phrase in found):
         raise InputError(f"the field '{field}' must be a list of phrases; write the file with erukg expand")
     return found

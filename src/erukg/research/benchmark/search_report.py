@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from erukg.collection.benchmark import SearchTiming, compare_search
 from erukg.research.benchmark.engines import choose_engines
-from erukg.research.benchmark.environment import NOTE, environment
+from erukg.research.benchmark.environment import report_head
+from erukg.research.benchmark.search_timing import SearchTiming, compare_search
 
 __all__ = ["growth", "run_search"]
 
@@ -38,11 +37,7 @@ def run_search(
         if step is not None:
             step(len(timings), len(wanted))
     return {
-        "format": "erukg-benchmark-search",
-        "version": 2,
-        "note": NOTE,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": environment(),
+        **report_head("erukg-benchmark-search", 2),
         "settings": {
             "sources": [str(source) for source in sources],
             "sizes": wanted,

@@ -22,10 +22,10 @@ from erukg.collection.writer import Writer
 from erukg.errors import InputError
 from erukg.io import BadDocument, read_documents
 
-__all__ = ["YARDSTICK", "Engine", "EngineTiming", "Found", "MakeEngine", "SearchTiming", "TermLists", "compare_search"]
+__all__ = ["REFERENCE", "Engine", "EngineTiming", "Found", "MakeEngine", "SearchTiming", "TermLists", "compare_search"]
 
 #: The engine whose results the others' are held against: it computes the same formula exactly.
-YARDSTICK = "bm25s"
+REFERENCE = "bm25s"
 
 #: Documents found, best first, and their scores.
 Found = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -74,9 +74,9 @@ class EngineTiming:
     """Another engine at one size of D.
 
     queries     how many it answered: a slow engine gets every n-th
-    ms          milliseconds a query
+    ms          milliseconds per query
     ratio       how many times faster erukg is on these queries
-    recall      share of the yardstick's best documents that it finds too; None where that engine took no part
+    recall      share of the reference's best documents that it finds too; None where that engine took no part
     """
 
     queries: int
@@ -87,7 +87,7 @@ class EngineTiming:
 
 @dataclass(frozen=True, slots=True)
 class SearchTiming:
-    """One size of D: milliseconds a query, bytes of the collection, and how well the results agree with bm25s.
+    """One size of D: milliseconds per query, bytes of the collection, and how well the results agree with bm25s.
 
     recall      share of bm25s's best documents that are found too (documents tied with its last one count as found)
     error       largest relative difference between the sorted scores
@@ -123,33 +123,28 @@ def compare_search(
     """
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         path = Path(temporary) / "collection"
-        documents = _documents(sources)
+        found = read_documents([str(source) for source in sources])
+        documents = (item.text for item in found if not isinstance(item, BadDocument))
         flat: list[NDArray[np.uint64]] = []
         with Writer.create(path, fingerprint="benchmark", vocab_size=1) as writer:
             for size in sorted(sizes):
                 while len(flat) < size:
-                    record = next(documents, None)
-                    if record is None:
+                    text = next(documents, None)
+                    if text is None:
                         raise InputError(f"The sources hold {len(flat)} documents, fewer than the {size} asked for.")
-                    flat.append(terms_of(record.text))
-                    if writer.add(DocumentRecord(str(len(flat)), record.text), _NOTHING):
+                    flat.append(terms_of(text))
+                    if writer.add(DocumentRecord(str(len(flat)), text), _NOTHING):
                         writer.commit()
                 writer.commit()
                 writer.merge()
                 chosen = np.random.default_rng(seed).choice(size, min(queries, size), replace=False).tolist()
-                with tempfile.TemporaryDirectory(dir=temporary) as room, ExitStack() as stack:
-                    turns = _line_up(against, flat, neighbours, Path(room), stack)
-                    yield _compare(Collection.open(path), flat, turns, chosen, neighbours, engine_seconds)
-
-
-def _documents(sources: Sequence[str | Path]) -> Iterator[DocumentRecord]:
-    for item in read_documents([str(source) for source in sources]):
-        if not isinstance(item, BadDocument):
-            yield DocumentRecord(item.id, item.text)
+                with tempfile.TemporaryDirectory(dir=temporary) as scratch, ExitStack() as stack:
+                    runs = _index(against, flat, neighbours, Path(scratch), stack)
+                    yield _compare(Collection.open(path), flat, runs, chosen, neighbours, engine_seconds)
 
 
 @dataclass(slots=True)
-class _Turns:
+class _EngineRun:
     """An engine, which queries it gets, and what it did with them."""
 
     engine: Engine
@@ -173,25 +168,25 @@ class _Turns:
         self.every = max(1, math.ceil(seconds / len(documents) * n_queries / limit))
 
 
-def _line_up(
-    against: Mapping[str, MakeEngine], flat: list[NDArray[np.uint64]], keep: int, room: Path, stack: ExitStack
-) -> dict[str, _Turns]:
+def _index(
+    against: Mapping[str, MakeEngine], flat: list[NDArray[np.uint64]], keep: int, scratch: Path, stack: ExitStack
+) -> dict[str, _EngineRun]:
     distinct, numbers = number_terms(np.concatenate(flat))
     starts = np.concatenate(([0], np.cumsum([len(terms) for terms in flat])))
     documents = TermLists(numbers, starts, len(distinct))
-    turns = {}
+    runs = {}
     for i, (name, make) in enumerate(against.items()):
-        own = room / str(i)
+        own = scratch / str(i)
         own.mkdir()
-        turns[name] = _Turns(make(documents, min(keep, len(documents)), own), documents)
-        stack.callback(turns[name].engine.close)
-    return turns
+        runs[name] = _EngineRun(make(documents, min(keep, len(documents)), own), documents)
+        stack.callback(runs[name].engine.close)
+    return runs
 
 
 def _compare(
     collection: Collection,
     flat: list[NDArray[np.uint64]],
-    turns: dict[str, _Turns],
+    runs: dict[str, _EngineRun],
     chosen: list[int],
     keep: int,
     limit: float,
@@ -199,8 +194,8 @@ def _compare(
     queries = {i: _query(flat[i]) for i in chosen}
     for i in chosen[:_ROUND]:
         collection.search_terms(queries[i], keep)
-    for turn in turns.values():
-        turn.warm_up(chosen[:_ROUND], len(chosen), limit)
+    for run in runs.values():
+        run.warm_up(chosen[:_ROUND], len(chosen), limit)
     seconds: dict[int, float] = {}
     ours: dict[int, Found] = {}
     for at in range(0, len(chosen), _ROUND):
@@ -209,25 +204,25 @@ def _compare(
             hits = collection.search_terms(queries[i], keep)
             seconds[i] = time.perf_counter() - start
             ours[i] = hits.documents, hits.scores.astype(np.float64)
-        for turn in turns.values():
-            turn.search([i for place, i in enumerate(chosen[at : at + _ROUND], at) if place % turn.every == 0])
-    yardstick = turns[YARDSTICK].found if YARDSTICK in turns else {}
-    both = [i for i in chosen if i in yardstick]
+        for run in runs.values():
+            run.search([i for place, i in enumerate(chosen[at : at + _ROUND], at) if place % run.every == 0])
+    reference = runs[REFERENCE].found if REFERENCE in runs else {}
+    both = [i for i in chosen if i in reference]
     return SearchTiming(
         len(flat),
         len(chosen),
         sum(seconds.values()) / len(chosen) * 1e3,
         sum(entry.bytes for entry in collection.manifest.files),
-        _mean_recall(ours, yardstick),
-        max(_error(ours[i][1], yardstick[i][1]) for i in both) if both else None,
+        _mean_recall(ours, reference),
+        max(_error(ours[i][1], reference[i][1]) for i in both) if both else None,
         {
             name: EngineTiming(
-                len(turn.found),
-                turn.seconds / len(turn.found) * 1e3,
-                turn.seconds / sum(seconds[i] for i in turn.found),
-                _mean_recall(turn.found, yardstick),
+                len(run.found),
+                run.seconds / len(run.found) * 1e3,
+                run.seconds / sum(seconds[i] for i in run.found),
+                _mean_recall(run.found, reference),
             )
-            for name, turn in turns.items()
+            for name, run in runs.items()
         },
     )
 
@@ -238,8 +233,8 @@ def _query(terms: NDArray[np.uint64]) -> Query:
     return Query(distinct, counts, text_key(terms) ^ 1)
 
 
-def _mean_recall(found: Mapping[int, Found], yardstick: Mapping[int, Found]) -> float | None:
-    recalls = [_recall(found[i][0], *yardstick[i]) for i in found if i in yardstick]
+def _mean_recall(found: Mapping[int, Found], reference: Mapping[int, Found]) -> float | None:
+    recalls = [_recall(found[i][0], *reference[i]) for i in found if i in reference]
     return float(np.mean(recalls)) if recalls else None
 
 
