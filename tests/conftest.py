@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from erukg import KeyphraseGenerator
-from erukg.backends import Encoder
+from erukg.backends import OnnxBackend
 from tiny import write_corpus, write_model
 
 
@@ -18,12 +18,12 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_encoder(tiny_model: Path) -> Encoder:
-    return Encoder.load(tiny_model)
+def tiny_encoder(tiny_model: Path) -> OnnxBackend:
+    return OnnxBackend.load(tiny_model)
 
 
 @pytest.fixture(scope="session")
-def tiny_generator(tiny_encoder: Encoder) -> KeyphraseGenerator:
+def tiny_generator(tiny_encoder: OnnxBackend) -> KeyphraseGenerator:
     """A generator with the tiny model and no collection."""
     return KeyphraseGenerator(tiny_encoder)
 
@@ -35,7 +35,7 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_collection(tiny_encoder: Encoder, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_collection(tiny_encoder: OnnxBackend, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real collection over the tiny corpus."""
     from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.build import build

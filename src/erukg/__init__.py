@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from erukg.core.folding import fold as fold
     from erukg.core.results import Keyphrase as Keyphrase
     from erukg.core.results import Keyphrases as Keyphrases
+    from erukg.core.results import RankedPhrases as RankedPhrases
     from erukg.core.settings import Settings as Settings
+    from erukg.core.streams import Answer as Answer
     from erukg.errors import ErukgError as ErukgError
     from erukg.generator import KeyphraseGenerator as KeyphraseGenerator
 
 # Resolved on first use, so that `import erukg` stays instant and pulls in no numerical library.
 _HOMES = {
+    "Answer": "erukg.core.streams",
     "Collection": "erukg.collection",
+    "RankedPhrases": "erukg.core.results",
     "ErukgError": "erukg.errors",
     "KeyphraseGenerator": "erukg.generator",
     "Keyphrase": "erukg.core.results",
@@ -33,11 +37,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "Answer",
     "Collection",
     "ErukgError",
     "Keyphrase",
     "KeyphraseGenerator",
     "Keyphrases",
+    "RankedPhrases",
     "Settings",
     "__version__",
     "fold",

@@ -12,7 +12,7 @@ pytest.importorskip("onnx")
 
 from rich.console import Console  # noqa: E402
 
-from erukg.backends import Encoder  # noqa: E402
+from erukg.backends import OnnxBackend  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import build  # noqa: E402
 from erukg.research.benchmark.agreement import agreement, overlap, rank_correlation  # noqa: E402
@@ -49,7 +49,7 @@ def test_overlap_and_means() -> None:
 
 def test_report(tmp_path: Path, tiny_corpus: Path) -> None:
     bert = write_bert(tmp_path / "bert")
-    build(tmp_path / "c", [tiny_corpus], ModelAnalyser(Encoder.load(bert)))
+    build(tmp_path / "c", [tiny_corpus], ModelAnalyser(OnnxBackend.load(bert)))
     out = tmp_path / "report.json"
     sizes = ["--streamed", "480", "--single", "2", "--compared", "8", "--workers", "1", "--neighbours", "20"]
     model = ["--model", str(bert), "--collection", str(tmp_path / "c")]

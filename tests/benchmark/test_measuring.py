@@ -146,11 +146,11 @@ def test_stages_cover_the_whole(tiny_generator: KeyphraseGenerator) -> None:
         """The tiny encoder, a few milliseconds slower in one place."""
 
         def __getattr__(self, name: str) -> object:
-            return getattr(tiny_generator.encoder, name)
+            return getattr(tiny_generator.backend, name)
 
         def encode(self, *arguments: object) -> object:
             time.sleep(0.02)
-            return tiny_generator.encoder.encode(*arguments)  # type: ignore[arg-type]
+            return tiny_generator.backend.encode(*arguments)  # type: ignore[arg-type]
 
     generator = KeyphraseGenerator(Slow())  # type: ignore[arg-type]
     found = time_stages(generator, documents(3, 40), tiny_generator.settings.replace(alpha=1, beta=1))

@@ -53,12 +53,12 @@ def field_notes() -> Path:
 
 @pytest.fixture(scope="session")
 def collection(field_notes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from erukg.backends import Encoder, find_model
+    from erukg.backends import OnnxBackend, find_model
     from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.build import build
 
     folder = tmp_path_factory.mktemp("collections") / "field-notes"
-    build(folder, [field_notes], ModelAnalyser(Encoder.load(find_model(None))))
+    build(folder, [field_notes], ModelAnalyser(OnnxBackend.load(find_model(None))))
     return folder
 
 

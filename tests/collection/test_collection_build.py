@@ -15,7 +15,7 @@ from samples import WordAnalyser, contents, make_collection, make_records, make_
 from typer.testing import CliRunner
 
 from erukg import Keyphrase, KeyphraseGenerator, Settings
-from erukg.backends import Encoder
+from erukg.backends import OnnxBackend
 from erukg.cli import app
 from erukg.collection import Collection, EncodedDocument, Writer, info, slim, verify
 from erukg.collection.analyser import ModelAnalyser
@@ -193,11 +193,11 @@ TEXTS = [
 ]
 
 
-def extract_by(encoder: Encoder, settings: Settings, text: str, k: int) -> tuple[Keyphrase, ...]:
+def extract_by(encoder: OnnxBackend, settings: Settings, text: str, k: int) -> tuple[Keyphrase, ...]:
     return KeyphraseGenerator(encoder).extract(text, k, settings).present
 
 
-def test_real_analyser_and_generator(tmp_path: Path, tiny_encoder: Encoder) -> None:
+def test_real_analyser_and_generator(tmp_path: Path, tiny_encoder: OnnxBackend) -> None:
     source = tmp_path / "a.jsonl"
     source.write_text("".join(json.dumps({"id": f"t{i}", "text": t}) + "\n" for i, t in enumerate(TEXTS)))
     analyser = ModelAnalyser(tiny_encoder, threads=2)

@@ -12,7 +12,7 @@ from eval_samples import write_sets
 from typer.testing import CliRunner
 
 from erukg import Settings
-from erukg.backends import Encoder
+from erukg.backends import OnnxBackend
 from erukg.cli.evaluate import app
 from erukg.errors import InputError, ModelError
 from erukg.research.evaluation.ablations import STUDIES, StudyInputs, make_studies, named
@@ -26,7 +26,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def small_collection(tiny_encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_collection(tiny_encoder: OnnxBackend, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.build import build
 
@@ -149,7 +149,7 @@ def test_a_model_with_its_own_collection_generates(tmp_path: Path, sets: Path, t
     from erukg.collection.build import build
 
     other = write_model(tmp_path / "other", seed=9)
-    build(tmp_path / "D", [write_corpus(tmp_path / "c.jsonl", 12)], ModelAnalyser(Encoder.load(other)))
+    build(tmp_path / "D", [write_corpus(tmp_path / "c.jsonl", 12)], ModelAnalyser(OnnxBackend.load(other)))
     out = tmp_path / "o.json"
     run(
         *(sets, "--study", "references", "--study", "collection", "--model", tiny_model, "--store", tmp_path / "s"),

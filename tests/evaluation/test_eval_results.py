@@ -15,7 +15,7 @@ from eval_samples import write_sets
 from retrieval_samples import write_set
 from typer.testing import CliRunner
 
-from erukg.backends import Encoder
+from erukg.backends import OnnxBackend
 from erukg.cli.evaluate import app
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
@@ -37,7 +37,7 @@ def run(*arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def stored(
-    tmp_path_factory: pytest.TempPathFactory, tiny_model: Path, tiny_encoder: Encoder, tiny_collection: Path
+    tmp_path_factory: pytest.TempPathFactory, tiny_model: Path, tiny_encoder: OnnxBackend, tiny_collection: Path
 ) -> Path:
     """A folder with a run of each kind, made by the commands, and a benchmark's report."""
     folder = tmp_path_factory.mktemp("stored")

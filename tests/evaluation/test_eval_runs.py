@@ -275,7 +275,7 @@ def test_command_runs_our_extractor_and_repeats_to_the_last_digit(
     report = json.loads((tmp_path / "one.json").read_text())
     ours = report["systems"][0]
     assert ours["description"]["settings"]["alpha"] == 1
-    assert ours["description"]["model"]["weights"] == tiny_generator.encoder.fingerprint
+    assert ours["description"]["model"]["weights"] == tiny_generator.backend.fingerprint
     assert ours["description"]["model"]["precision"] == "fp32"
     assert ours["description"]["collection"] is None
     assert ours["scores"]["paper"]["sets"]["inspec"]["present"]["documents"] == 4

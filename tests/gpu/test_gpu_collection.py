@@ -12,16 +12,16 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
+from erukg.collection.gpu_analyser import GpuAnalyser  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
-from erukg.backends import Encoder  # noqa: E402
-from erukg.backends.torch.encoder import TorchEncoder  # noqa: E402
+from erukg.backends import OnnxBackend  # noqa: E402
+from erukg.backends.torch.backend import TorchBackend  # noqa: E402
 from erukg.cli.collection import app  # noqa: E402
 from erukg.collection import Collection, verify  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import add, build  # noqa: E402
 from erukg.collection.encoded import EncodedDocument, StreamAnalyser  # noqa: E402
-from erukg.collection.gpu_analyser import GpuAnalyser  # noqa: E402
 from erukg.errors import InputError  # noqa: E402
 from erukg.io import BadDocument  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
@@ -36,12 +36,12 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def analyser(bert: Path) -> GpuAnalyser:
-    return GpuAnalyser(TorchEncoder.load(bert, device="cpu"), workers=1)
+    return GpuAnalyser(TorchBackend.load(bert, device="cpu"), workers=1)
 
 
 def test_same_documents(bert: Path, analyser: GpuAnalyser) -> None:
     texts = ["Deep neural networks for sea ice.", "", "a radar image of 7 graphs " * 30, "xylophone"]
-    expected = ModelAnalyser(Encoder.load(bert))(texts)
+    expected = ModelAnalyser(OnnxBackend.load(bert))(texts)
     for a, b in zip(analyser(texts), expected, strict=True):
         order = np.argsort(a.term_ids)
         np.testing.assert_array_equal(np.asarray(a.term_ids)[order], b.term_ids)
@@ -54,7 +54,7 @@ def test_same_collection(bert: Path, analyser: GpuAnalyser, tiny_corpus: Path, t
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     first.write_text("\n".join([*lines[:50], "no JSON", *lines[50:80], "{}"]) + "\n")
     second.write_text("\n".join(lines[80:]) + "\n")
-    for name, made in (("stream", analyser), ("plain", ModelAnalyser(Encoder.load(bert)))):
+    for name, made in (("stream", analyser), ("plain", ModelAnalyser(OnnxBackend.load(bert)))):
         bad: list[BadDocument] = []
         report = build(tmp_path / name, [first], made, on_bad=bad.append)
         assert (report.added, report.bad, report.rows) == (80, 2, 82)

@@ -7,34 +7,37 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
+
 from erukg import KeyphraseGenerator  # noqa: E402
-from erukg.backends import Encoder  # noqa: E402
-from erukg.backends.torch.encoder import TorchEncoder  # noqa: E402
+from erukg.backends import OnnxBackend  # noqa: E402
+from erukg.backends.torch.backend import TorchBackend  # noqa: E402
 from erukg.collection import Collection  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import build  # noqa: E402
+from erukg.core.inputs import InputDocument  # noqa: E402
+from erukg.core.results import Keyphrases  # noqa: E402
+from erukg.core.runner import Request  # noqa: E402
 from erukg.core.settings import Settings  # noqa: E402
 from erukg.errors import CollectionError, ErukgError, InputError  # noqa: E402
-from erukg.gpu import standing_keyphrases, stream_keyphrases  # noqa: E402
+from erukg.gpu import DeviceRunner, DeviceStream  # noqa: E402
 from erukg.gpu.compact import compact, restore  # noqa: E402
-from erukg.gpu.pipeline import Standing  # noqa: E402
-from erukg.gpu.streams import keyphrase_job  # noqa: E402
+from erukg.gpu.runner import SearchOn  # noqa: E402
 from erukg.io import read_documents  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 
 torch.set_num_threads(1)
-SEARCHES: tuple[Literal["device", "workers"], ...] = ("device", "workers")
+SEARCHES: tuple[SearchOn, ...] = ("device", "workers")
 
 
 @pytest.fixture(scope="module")
@@ -45,23 +48,50 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def collection(bert: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("collections") / "bert"
-    build(folder, [tiny_corpus], ModelAnalyser(Encoder.load(bert)))
+    build(folder, [tiny_corpus], ModelAnalyser(OnnxBackend.load(bert)))
     return folder
 
 
 @pytest.fixture(scope="module")
 def plain(bert: Path, collection: Path) -> KeyphraseGenerator:
-    return KeyphraseGenerator(Encoder.load(bert), Collection.open(collection))
+    return KeyphraseGenerator(OnnxBackend.load(bert), Collection.open(collection))
 
 
 @pytest.fixture(scope="module")
 def generator(bert: Path, collection: Path) -> KeyphraseGenerator:
-    return KeyphraseGenerator(TorchEncoder.load(bert, device="cpu"), Collection.open(collection))
+    return on_device(bert, Collection.open(collection))
+
+
+def on_device(model: Path, collection: Collection | None = None, **options: Any) -> KeyphraseGenerator:
+    backend = TorchBackend.load(model, device="cpu")
+    return KeyphraseGenerator(backend, collection, runner=DeviceRunner(backend, collection), **options)
+
+
+def runner_of(generator: KeyphraseGenerator, search: SearchOn | None = None, chunk: int = 64) -> DeviceRunner:
+    backend, collection = generator.backend, generator.background
+    assert isinstance(backend, TorchBackend)
+    assert collection is None or isinstance(collection, Collection)
+    return DeviceRunner(backend, collection, search=search, chunk=chunk)
+
+
+def stream_keyphrases(
+    generator: KeyphraseGenerator,
+    items: Iterable[Any],
+    top_k: int,
+    settings: Settings,
+    *,
+    workers: int,
+    chunk: int = 64,
+    search: SearchOn | None = None,
+) -> Iterator[Keyphrases]:
+    answers = runner_of(generator, search, chunk).generate(generator, items, Request(top_k, settings), workers)
+    for answer in answers:
+        yield answer.unwrap()
 
 
 @pytest.fixture(scope="module")
 def texts(tiny_corpus: Path) -> list[tuple[str | None, str]]:
-    items = [(item.id, item.text) for item in read_documents([tiny_corpus])]
+    items = [(item.id, item.text) for item in read_documents([tiny_corpus]) if isinstance(item, InputDocument)]
     # Of other lengths too: nothing, a word, and more than a window.
     return [*items[:70], (None, ""), ("one", "networks"), ("long", " ".join(text for _, text in items[:20]))]
 
@@ -73,11 +103,11 @@ def processes() -> set[str]:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_same_results_in_order(
+def test_same_results_ordered_map(
     generator: KeyphraseGenerator,
     plain: KeyphraseGenerator,
     texts: list[tuple[str | None, str]],
-    search: Literal["device", "workers"],
+    search: SearchOn,
 ) -> None:
     before = processes()
     found = list(stream_keyphrases(generator, texts, 10, Settings(), workers=2, chunk=8, search=search))
@@ -98,28 +128,28 @@ def test_a_device_with_too_little_memory_leaves_the_search_to_the_workers(
     generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]
 ) -> None:
     expected = list(stream_keyphrases(generator, texts, 5, Settings(), workers=1, search="workers"))
-    model, job = keyphrase_job(generator, 5, Settings(), explain=False, search="device")
-    assert model.search is not None
+    plan, job = runner_of(generator, "device").plan(generator, Request(5, Settings()))
+    assert plan.search is not None
     for memory in (1, None):
-        standing = Standing(replace(model, search=replace(model.search, memory=memory)), job, workers=1)
-        found = list(standing.stream(texts))
-        assert [[(k.phrase, k.score) for k in r] for r in found] == [
-            [(k.phrase, pytest.approx(k.score, rel=1e-4)) for k in r] for r in expected
-        ]
-        load, seconds = standing.load()
-        assert load.on_device == (memory is None)
-        assert load.encoded_texts == len(texts)
-        assert load.searched_texts == (len(texts) if load.on_device else 0)
+        stream = DeviceStream(replace(plan, search=replace(plan.search, memory=memory)), job, workers=1)
+        found = [answer.unwrap() for answer in stream.run(texts)]
+        assert [[k.phrase for k in r] for r in found] == [[k.phrase for k in r] for r in expected]
+        for one, other in zip(found, expected, strict=True):
+            assert [k.score for k in one] == pytest.approx([k.score for k in other], rel=1e-4)
+        stats, seconds = stream.stats()
+        assert stats.on_device == (memory is None)
+        assert stats.encoded_texts == len(texts)
+        assert stats.searched_texts == (len(texts) if stats.on_device else 0)
         assert len(seconds) == 2
         assert min(seconds) > 0
-        standing.close()
+        stream.close()
 
 
 def test_without_neighbours_nothing_is_searched(generator: KeyphraseGenerator) -> None:
-    model, _ = keyphrase_job(generator, 5, Settings().extraction(), explain=False, search="device")
-    assert model.search is None
+    plan, _ = runner_of(generator, "device").plan(generator, Request(5, Settings().extraction()))
+    assert plan.search is None
     with pytest.raises(InputError, match="no stream"):
-        standing_keyphrases(generator, 5, Settings()).load()
+        runner_of(generator).open(generator, Request(5, Settings())).stats()
 
 
 def test_batches_of_a_generator_on_a_device_are_streams(
@@ -133,16 +163,20 @@ def test_batches_of_a_generator_on_a_device_are_streams(
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_an_error_comes_in_its_turn(
-    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]], search: Literal["device", "workers"]
+def test_a_bad_item_is_answered_in_its_turn_and_ends_nothing(
+    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]], search: SearchOn
 ) -> None:
     before = processes()
-    bad: list[Any] = [*texts[:20], (None, 7), *texts[20:40]]
-    stream = stream_keyphrases(generator, bad, 5, Settings(), workers=2, chunk=16, search=search)
-    assert [k.id for k in islice(stream, 20)] == [id for id, _ in texts[:20]]
-    with pytest.raises(InputError, match="must be a string, not int"):
-        next(stream)
+    bad: list[Any] = [None, *texts[:20], (None, 7), *texts[20:40], {"id": "x", "text": "sea ice"}, {"body": ""}]
+    runner = runner_of(generator, search, chunk=16)
+    answers = list(runner.generate(generator, bad, Request(5, Settings()), 2))
     assert processes() == before
+    assert [answer.item for answer in answers] == bad
+    assert [i for i, answer in enumerate(answers) if answer.error is not None] == [0, 21, 43]
+    assert str(answers[21].error) == "A pair must be an id and a text, not None and a number."
+    sound = list(runner.generate(generator, texts[:40], Request(5, Settings()), 1))
+    assert [a.result for a in answers if a.error is None][:40] == [answer.result for answer in sound]
+    assert list(runner.generate(generator, [None, 5], Request(5, Settings()), 1))[1].error is not None
 
 
 def test_an_error_of_the_caller_comes_behind_the_results(
@@ -189,7 +223,7 @@ def test_a_killed_process_is_one_clear_error(generator: KeyphraseGenerator) -> N
 
 
 def test_a_model_that_cannot_be_loaded(bert: Path, tmp_path: Path) -> None:
-    generator = KeyphraseGenerator(TorchEncoder.load(write_bert(tmp_path / "m"), device="cpu"))
+    generator = on_device(write_bert(tmp_path / "m"))
     (tmp_path / "m" / "encoder.onnx").write_bytes(b"nothing")
     with pytest.raises(ErukgError, match="bytes where"):
         list(generator.generate_batch(["a network"], threads=1))
@@ -198,8 +232,8 @@ def test_a_model_that_cannot_be_loaded(bert: Path, tmp_path: Path) -> None:
 def test_a_collection_that_has_changed(bert: Path, tiny_corpus: Path, tmp_path: Path) -> None:
     from erukg.collection import Writer
 
-    build(tmp_path / "c", [tiny_corpus], ModelAnalyser(Encoder.load(bert)))
-    generator = KeyphraseGenerator(TorchEncoder.load(bert, device="cpu"), Collection.open(tmp_path / "c"))
+    build(tmp_path / "c", [tiny_corpus], ModelAnalyser(OnnxBackend.load(bert)))
+    generator = on_device(bert, Collection.open(tmp_path / "c"))
     with Writer.open(tmp_path / "c") as writer:
         writer.remove(["doc:1"])
     for search in SEARCHES:
@@ -209,13 +243,13 @@ def test_a_collection_that_has_changed(bert: Path, tiny_corpus: Path, tmp_path: 
 
 def test_what_cannot_stream_is_refused(bert: Path, tiny_generator: KeyphraseGenerator) -> None:
     class Nouns:
-        def tag(self, words: list[str]) -> list[str]:
+        def tag(self, words: Sequence[str]) -> list[str]:
             return ["NN"] * len(words)
 
     with pytest.raises(InputError, match="tagger"):
-        KeyphraseGenerator(TorchEncoder.load(bert, device="cpu"), tagger=Nouns()).generate_batch(["a"])
-    with pytest.raises(InputError, match="does not run on a device"):
-        stream_keyphrases(tiny_generator, [], 5, Settings())
+        on_device(bert, tagger=Nouns()).generate_batch(["a"])
+    with pytest.raises(InputError, match="another model or collection"):
+        DeviceRunner(TorchBackend.load(bert, device="cpu")).generate(tiny_generator, [], Request(5, Settings()), None)
 
 
 def test_an_interrupted_program_leaves_nothing_behind(bert: Path, tmp_path: Path) -> None:
@@ -224,8 +258,10 @@ def test_an_interrupted_program_leaves_nothing_behind(bert: Path, tmp_path: Path
     script.write_text(
         "import itertools, sys\n"
         "from erukg import KeyphraseGenerator\n"
-        "from erukg.backends.torch.encoder import TorchEncoder\n"
-        f"generator = KeyphraseGenerator(TorchEncoder.load({str(bert)!r}, device='cpu'))\n"
+        "from erukg.backends.torch.backend import TorchBackend\n"
+        "from erukg.gpu import DeviceRunner\n"
+        f"backend = TorchBackend.load({str(bert)!r}, device='cpu')\n"
+        "generator = KeyphraseGenerator(backend, runner=DeviceRunner(backend))\n"
         "for n, _ in enumerate(generator.generate_batch(itertools.repeat('a neural network'), threads=1)):\n"
         "    if not n:\n"
         "        print('started', flush=True)\n"
@@ -250,21 +286,29 @@ def test_results_survive_the_way(plain: KeyphraseGenerator, texts: list[tuple[st
         assert restore(compact(result)) == result
 
 
-def test_standing_processes_serve_one_stream_after_the_other(
+def test_processes_that_stay_serve_one_stream_after_the_other(
     generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]
 ) -> None:
     before = processes()
     expected = list(stream_keyphrases(generator, texts, 5, Settings(), workers=1))
-    standing = standing_keyphrases(generator, 5, Settings(), workers=1)
-    assert list(standing.stream(texts)) == expected
-    crew = processes() - before
-    assert list(standing.stream(texts[:20])) == expected[:20]
-    assert processes() - before == crew
+    stream = runner_of(generator).open(generator, Request(5, Settings()), workers=1)
+
+    def run(items: Iterable[Any]) -> list[Keyphrases]:
+        return [answer.unwrap() for answer in stream.run(items)]
+
+    assert run(texts) == expected
+    first = processes() - before
+    assert run(texts[:20]) == expected[:20]
+    assert processes() - before == first
+
     # A stream that ends before its time takes its processes along; the next has new ones.
-    with pytest.raises(InputError):
-        list(standing.stream([*texts[:3], (None, 5)]))  # type: ignore[list-item]
+    def broken() -> Iterator[Any]:
+        yield from texts[:3]
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        run(broken())
     assert processes() == before
-    assert list(standing.stream(texts[:3])) == expected[:3]
-    assert not (processes() - before) & crew
-    standing.close()
-    assert processes() == before
+    assert run(texts[:3]) == expected[:3]
+    assert not (processes() - before) & first
+    stream.close()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from erukg import KeyphraseGenerator
-from erukg.backends import Encoder, find_model
+from erukg.backends import OnnxBackend, find_model
 from erukg.collection import Collection, DocumentRecord, Writer, slim
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.assembling import assemble
@@ -73,7 +73,7 @@ def main() -> None:
     for name in ("small", "tiny"):
         generator = KeyphraseGenerator.from_pretrained(name)
         out[f"generate, {name}: documents a core second"] = rate(generator, texts)
-        analyser = ModelAnalyser(Encoder.load(find_model(name)))
+        analyser = ModelAnalyser(OnnxBackend.load(find_model(name)))
         analyser([text for _, text in texts[:5]])
         seconds, encoded = cpu(lambda: analyser([text for _, text in texts]))  # noqa: B023 (called here)
         out[f"encode for a collection, {name}: documents a core second"] = len(texts) / seconds

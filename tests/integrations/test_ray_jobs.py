@@ -19,7 +19,7 @@ from ray_tools import TroubledTask, kill_worker, marks, parts, said, wait_for, w
 from typer.testing import CliRunner, Result
 
 from erukg import Collection, KeyphraseGenerator, Settings
-from erukg.backends import Encoder
+from erukg.backends import OnnxBackend
 from erukg.cli import app
 from erukg.collection import verify
 from erukg.collection.analyser import ModelAnalyser
@@ -226,7 +226,7 @@ def test_a_document_that_ends_its_worker_is_found_out(cluster: Any, tiny_model: 
 
 
 def test_collections_are_those_of_a_local_build(
-    command: Command, tiny_encoder: Encoder, corpus: Path, tmp_path: Path
+    command: Command, tiny_encoder: OnnxBackend, corpus: Path, tmp_path: Path
 ) -> None:
     source = tmp_path / "in"
     source.mkdir()

@@ -17,7 +17,7 @@ from pyarrow import parquet
 from ray_tools import STORE_BYTES, TroubledTask, add_node, marks, parts, wait_for, worker_pids, write_rows
 
 from erukg import KeyphraseGenerator
-from erukg.backends import Encoder
+from erukg.backends import OnnxBackend
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.integrations.ray import keyphrases
@@ -65,7 +65,7 @@ class Watch:
 
 
 def test_20000_documents_and_a_collection_of_them(
-    cluster: Any, tiny_model: Path, tiny_encoder: Encoder, tiny_collection: Path, tmp_path: Path
+    cluster: Any, tiny_model: Path, tiny_encoder: OnnxBackend, tiny_collection: Path, tmp_path: Path
 ) -> None:
     source = write_corpus(tmp_path / "corpus.jsonl", 20_000, seed=5)
     task = KeyphraseTask("generate", str(tiny_model), str(tiny_collection))

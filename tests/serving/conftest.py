@@ -8,7 +8,7 @@ import pytest
 from serving_tools import GatedGenerator
 
 from erukg import Collection, KeyphraseGenerator
-from erukg.backends import Encoder
+from erukg.backends import OnnxBackend
 
 TEXT = (
     "Neural retrieval for the sparse index\nWe propose a distributed search engine and show that graph data is exact."
@@ -16,12 +16,12 @@ TEXT = (
 
 
 @pytest.fixture(scope="session")
-def generator(tiny_encoder: Encoder, tiny_collection: Path) -> KeyphraseGenerator:
+def generator(tiny_encoder: OnnxBackend, tiny_collection: Path) -> KeyphraseGenerator:
     return KeyphraseGenerator(tiny_encoder, Collection.open(tiny_collection))
 
 
 @pytest.fixture
-def gated(tiny_encoder: Encoder) -> GatedGenerator:
+def gated(tiny_encoder: OnnxBackend) -> GatedGenerator:
     return GatedGenerator(tiny_encoder)
 
 

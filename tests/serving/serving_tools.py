@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import httpx
 
 from erukg import KeyphraseGenerator
-from erukg.backends import Encoder
+from erukg.backends import OnnxBackend
 from erukg.generator import Reading
 from erukg.serving.app import create_app
 from erukg.serving.logs import Log
@@ -53,7 +53,7 @@ def inside(
 class GatedGenerator(KeyphraseGenerator):
     """The real one, except that texts beginning with "wait" wait for `gate`: a stand-in for heavy load only."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: OnnxBackend) -> None:
         super().__init__(encoder)
         self.gate = threading.Event()
         self.begun = 0

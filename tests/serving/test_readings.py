@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from erukg import Collection, KeyphraseGenerator, Settings
-from erukg.backends import Encoder, Encoding, Pieces
+from erukg.core.backend import Encoding, Pieces
 from erukg.serving.readings import RecentReadings
 
 TEXTS = [f"Sparse retrieval of keyphrases in network {i}. Deep graph models support search engines." for i in range(5)]
@@ -30,7 +30,7 @@ def generator(tiny_model: Path, tiny_collection: Path) -> KeyphraseGenerator:
 
 def test_other_settings_rank_again_without_the_model(generator: KeyphraseGenerator) -> None:
     recent = RecentReadings(generator)
-    encoder = generator.encoder
+    encoder = generator.backend
     assert isinstance(encoder, Counted)
     for settings in (
         Settings(),
@@ -52,7 +52,7 @@ def test_other_settings_rank_again_without_the_model(generator: KeyphraseGenerat
 
 
 def test_only_the_last_few_are_kept(generator: KeyphraseGenerator) -> None:
-    encoder = generator.encoder
+    encoder = generator.backend
     assert isinstance(encoder, Counted)
     recent = RecentReadings(generator, most=2)
     for text, passes in ((TEXTS[0], 1), (TEXTS[1], 2), (TEXTS[0], 2), (TEXTS[2], 3), (TEXTS[0], 3), (TEXTS[1], 4)):

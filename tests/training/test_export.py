@@ -13,7 +13,7 @@ pytest.importorskip("onnx")
 
 from typer.testing import CliRunner  # noqa: E402
 
-from erukg.backends import Encoder  # noqa: E402
+from erukg.backends import OnnxBackend  # noqa: E402
 from erukg.errors import ModelError  # noqa: E402
 from erukg.training.base import load_base  # noqa: E402
 from erukg.training.export.card import model_card  # noqa: E402
@@ -93,7 +93,7 @@ def test_the_package_reads_the_same_term_weights(model: TermModel, exported: dic
     terms = np.arange(500, dtype=np.int32)
     found = {}
     for layout in ("fp32", "int8"):
-        encoder = Encoder.load(exported[layout])
+        encoder = OnnxBackend.load(exported[layout])
         pieces = encoder.pieces(["banan", "gaten", "dilan", "peten"])
         found[layout] = encoder.encode(pieces, terms)
     expected = term_weights(model, [2, *pieces.ids.tolist(), 3])
@@ -108,7 +108,7 @@ def test_the_package_reads_the_same_tags(model: TermModel, exported: dict[str, P
     words = ["banan", "xyz", "gaten", ",", "dilan", "qrstu", "peten", "."] * 4
     found = {}
     for layout in ("fp32", "int8"):
-        encoder = Encoder.load(exported[layout])
+        encoder = OnnxBackend.load(exported[layout])
         pieces = encoder.pieces(words)
         found[layout] = encoder.encode(pieces, np.empty(0, np.int32)).tags
     rows = torch.tensor([[2, *pieces.ids.tolist(), 3]])
@@ -211,4 +211,4 @@ def test_the_commands_train_and_export(tiny_run: Path, prepared: Path, tiny_base
     arguments = [str(tmp_path / "run" / "model"), "--output", str(tmp_path / "int8"), "--layout", "int8"]
     result = CliRunner().invoke(app, ["export", *arguments])
     assert result.exit_code == 0, result.output
-    assert Encoder.load(tmp_path / "int8").vocab_size == 500
+    assert OnnxBackend.load(tmp_path / "int8").vocab_size == 500

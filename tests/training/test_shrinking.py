@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from erukg.backends import Encoder  # noqa: E402
+from erukg.backends import OnnxBackend  # noqa: E402
 from erukg.errors import SettingsError  # noqa: E402
 from erukg.training.base import load_base, random_base, save_base  # noqa: E402
 from erukg.training.export.folder import export  # noqa: E402
@@ -33,13 +33,13 @@ def test_sizes_that_cannot_be_are_refused(sizes: tuple[int, ...]) -> None:
 
 
 def test_a_pupil_reads_the_collections_of_its_teacher(tmp_path: Path, tiny_model: Path) -> None:
-    teacher = Encoder.load(tiny_model)
+    teacher = OnnxBackend.load(tiny_model)
     size = teacher.vocab_size
     save_base(random_base(Shape(size, 16, 2, 2, 32, 64), 0), tmp_path / "big", tiny_model / "tokenizer.json")
     write_shrunken(tmp_path / "big", tmp_path / "base", layers=1, width=8, heads=2, inner=16, tag_width=4)
     base, _ = load_base(tmp_path / "base")
     assert base.shape.tag_width == 4
     export(tmp_path / "base", tmp_path / "out", "pupil", ("fp32",), collections_of=tiny_model)
-    pupil = Encoder.load(tmp_path / "out")
+    pupil = OnnxBackend.load(tmp_path / "out")
     assert pupil.term_space == teacher.fingerprint != pupil.fingerprint
     assert teacher.term_space == teacher.fingerprint

@@ -1,20 +1,17 @@
-"""The model: words in; term weights, tag classes and a document vector out."""
+"""Models and what runs them: words in; term weights, tag classes and a document vector out."""
 
-from erukg.backends.batch import BatchEncoder
-from erukg.backends.device import find_device, load_encoder
+from erukg.backends.device import find_device, load_backend
 from erukg.backends.folder import ModelFolder, find_model
-from erukg.backends.onnx_encoder import Encoder, Encoding, TermEncoder
-from erukg.backends.vocabulary import Pieces, Vocabulary
+from erukg.backends.model import ModelBackend
+from erukg.backends.onnx_backend import OnnxBackend
+from erukg.backends.vocabulary import Vocabulary
 
 __all__ = [
-    "BatchEncoder",
-    "Encoder",
-    "Encoding",
+    "ModelBackend",
     "ModelFolder",
-    "Pieces",
-    "TermEncoder",
+    "OnnxBackend",
     "Vocabulary",
     "find_device",
     "find_model",
-    "load_encoder",
+    "load_backend",
 ]

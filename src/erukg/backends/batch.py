@@ -1,4 +1,4 @@
-"""Many texts for one pass: their windows, words and asked-for terms in flat arrays, and the answers back apart.
+"""Many texts for one pass: their windows, words and asked-for terms in flat arrays, and the encodings apart again.
 
 Nothing here knows the network, so a process can prepare texts for an encoder that runs in another one.
 """
@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.backends.onnx_encoder import Encoder, Encoding, windows
-from erukg.backends.vocabulary import Pieces
+from erukg.core.backend import Encoding, Pieces
 
-__all__ = ["Answers", "BatchEncoder", "Packed", "join", "pack", "unpack"]
+__all__ = ["Packed", "PackedEncodings", "join", "pack", "unpack", "windows"]
+
+# Neighbouring windows share this part of a window, so that every word is seen with context on both sides.
+_OVERLAP = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,8 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """What the encoder says of packed texts, in their order.
+class PackedEncodings:
+    """What the model says of packed texts, in their order.
 
     weights      w^x of `Packed.terms`
     tags         class of each word of `Packed.word_rows`
@@ -70,20 +72,20 @@ class Answers:
     top_terms: NDArray[np.int32] | None = None
     top_weights: NDArray[np.float32] | None = None
 
-    def arrays(self, *, vectors: bool = True) -> tuple[NDArray[Any] | None, ...]:
-        """All arrays, to send; `Answers(*arrays)` is the same again, with empty vectors if they are not wanted."""
+    def arrays(self, *, vectors: bool = True) -> tuple[Any, ...]:
+        """All arrays, to send; `PackedEncodings(*arrays)` is the same again, with empty vectors if not wanted."""
         chosen = self.vectors if vectors else self.vectors[:, :0]
         return self.weights, self.tags, chosen, self.top_terms, self.top_weights
 
-    def parts(self, texts: Sequence[Packed]) -> list[Answers]:
-        """The answers to each of the batches that were joined."""
+    def parts(self, texts: Sequence[Packed]) -> list[PackedEncodings]:
+        """The encodings of each of the batches that were joined."""
         out = []
         term = word = text = 0
         for batch in texts:
             terms, words, count = len(batch.terms), len(batch.word_rows), len(batch)
             rows = slice(text, text + count)
             out.append(
-                Answers(
+                PackedEncodings(
                     self.weights[term : term + terms],
                     self.tags[word : word + words],
                     self.vectors[rows],
@@ -95,16 +97,14 @@ class Answers:
         return out
 
 
-class BatchEncoder(Encoder):
-    """An encoder that runs many texts a pass on a device; streams run it in a process of its own."""
-
-    device_name: str
-    arithmetic: str
-    compiled: bool
-
-    def encode_batch(self, packed: Packed, top: int = 0) -> Answers:
-        """Run the model over packed texts; with `top`, also the terms of largest weight of the whole vocabulary."""
-        raise NotImplementedError
+def windows(length: int, window: int) -> list[tuple[int, int]]:
+    """The ranges of pieces in which a text of `length` pieces runs, so that each has room for [CLS] and [SEP]."""
+    capacity = window - 2
+    if length <= capacity:
+        return [(0, length)] if length else []
+    step = max(1, int(capacity * (1 - _OVERLAP)))
+    starts = list(range(0, length - capacity, step))
+    return [(s, s + capacity) for s in starts] + [(length - capacity, length)]
 
 
 def pack(texts: Sequence[tuple[Pieces, NDArray[np.int32]]], window: int) -> Packed:
@@ -158,15 +158,15 @@ def join(batches: Sequence[Packed]) -> Packed:
     return Packed(**joined)
 
 
-def unpack(packed: Packed, answers: Answers, pieces: Sequence[Pieces]) -> list[Encoding]:
-    """The answer to each text on its own, as `Encoder.encode` gives it."""
+def unpack(packed: Packed, encodings: PackedEncodings, pieces: Sequence[Pieces]) -> list[Encoding]:
+    """The encoding of each text, as `Backend.encode` gives it."""
     out = []
     term = word = 0
     counts = zip(packed.term_counts.tolist(), packed.word_counts.tolist(), pieces, strict=True)
     for i, (terms, words, text) in enumerate(counts):
         tags = np.zeros(len(text.starts) - 1, np.int8)
-        tags[text.starts[1:] > text.starts[:-1]] = answers.tags[word : word + words]
-        out.append(Encoding(answers.weights[term : term + terms], tags, answers.vectors[i]))
+        tags[text.starts[1:] > text.starts[:-1]] = encodings.tags[word : word + words]
+        out.append(Encoding(encodings.weights[term : term + terms], tags, encodings.vectors[i]))
         term, word = term + terms, word + words
     return out
 

@@ -1,4 +1,4 @@
-"""Which device a user means, and the encoder for it."""
+"""Which device a user means, and the backend for it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from erukg.backends.onnx_encoder import Encoder
+from erukg.backends.folder import find_model
+from erukg.backends.model import ModelBackend
+from erukg.backends.onnx_backend import OnnxBackend
 from erukg.errors import InputError, require
 
-__all__ = ["find_device", "load_encoder"]
+__all__ = ["find_device", "load_backend"]
 
 _PURPOSE = "Running a model on a GPU"
 
@@ -38,11 +40,11 @@ def find_device(device: str | None) -> str | None:
     return device
 
 
-def load_encoder(path: str | Path, device: str | None = None, threads: int = 1) -> Encoder:
-    """The model in the folder `path` for a device as `find_device` names it; on the CPU `threads` cores a pass."""
-    chosen = find_device(device)
+def load_backend(model: str | Path | None = None, device: str | None = None, threads: int = 1) -> ModelBackend:
+    """A model, as `find_model` names it, on a device, as `find_device` does; on the CPU `threads` cores per pass."""
+    path, chosen = find_model(model), find_device(device)
     if chosen is None:
-        return Encoder.load(path, threads=threads)
-    from erukg.backends.torch.encoder import TorchEncoder
+        return OnnxBackend.load(path, threads=threads)
+    from erukg.backends.torch.backend import TorchBackend
 
-    return TorchEncoder.load(path, device=chosen)
+    return TorchBackend.load(path, device=chosen)

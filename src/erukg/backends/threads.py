@@ -1,4 +1,4 @@
-"""A function over a stream, on several threads, in order and in constant memory."""
+"""Streams on several threads, in order and in constant memory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from erukg.errors import InputError
+from erukg.core.runner import SerialRunner
 
-__all__ = ["cores", "in_order", "past_refusals"]
+__all__ = ["ThreadRunner", "cores", "ordered_map"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -23,7 +23,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_order(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> Iterator[R]:
+def ordered_map(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> Iterator[R]:
     """`map(function, items)` on `threads` threads (default: all cores), taking only a few items ahead."""
     threads = threads or cores()
     if threads == 1:
@@ -43,39 +43,8 @@ def in_order(function: Callable[[T], R], items: Iterable[T], threads: int | None
                 future.cancel()
 
 
-def past_refusals(
-    work: Callable[[Iterator[T]], Iterator[R]], items: Iterable[T], refused: Callable[[T, InputError], None]
-) -> Iterator[R]:
-    """`work(items)`, which gives a result an item in order; an item that it refuses goes to `refused`, and the work
-    begins again behind it.
-    """
-    source = iter(items)
-    handed: deque[T] = deque()
-    back: deque[T] = deque()
+class ThreadRunner(SerialRunner):
+    """One item per thread."""
 
-    def feed() -> Iterator[T]:
-        while True:
-            if back:
-                item = back.popleft()
-            else:
-                try:
-                    item = next(source)
-                except StopIteration:
-                    return
-            handed.append(item)
-            yield item
-
-    while True:
-        try:
-            for result in work(feed()):
-                handed.popleft()
-                yield result
-            return
-        except InputError as error:
-            if not handed:
-                raise
-            culprit = handed.popleft()
-            # Those behind it were handed over too, but their results are lost.
-            back.extendleft(reversed(handed))
-            handed.clear()
-            refused(culprit, error)
+    def map(self, function: Callable[[T], R], items: Iterable[T], workers: int | None) -> Iterator[R]:
+        return ordered_map(function, items, workers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.backend import Pieces
 from erukg.core.neighbours import Terms
 from erukg.errors import ModelError
 
-__all__ = ["Pieces", "Vocabulary"]
+__all__ = ["Vocabulary"]
 
 _CACHE_WORDS = 1 << 15
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """The word pieces of a text: word i has ids[starts[i]:starts[i + 1]], possibly none."""
-
-    ids: NDArray[np.int32]
-    starts: NDArray[np.int64]
 
 
 class Vocabulary:

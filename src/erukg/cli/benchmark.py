@@ -161,7 +161,7 @@ def search(
 ) -> None:
     """BM25 search against other engines over the same documents, one thread each, as the collection grows.
 
-    Shows the time per query, how it grows with D, and how well the results agree. The engines take turns every 50 queries.
+    Shows the time per query, how it grows with D, and how well the results agree. Engines take turns every 50 queries.
     """
     from erukg.research.benchmark.search_report import run_search
     from erukg.research.benchmark.tables import print_search

@@ -221,12 +221,12 @@ def verify(folder: Folder) -> None:
 
 
 def _analyser(model: str | None, threads: int | None, device: str) -> Analyser:
-    from erukg.backends import BatchEncoder, find_model, load_encoder
+    from erukg.backends import find_model, load_backend
     from erukg.backends.threads import cores
     from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.gpu_analyser import GpuAnalyser
 
-    encoder = load_encoder(find_model(model), choose_device(device))
+    encoder = load_backend(find_model(model), choose_device(device))
     if isinstance(encoder, BatchEncoder):
         return GpuAnalyser(encoder, workers=threads)
     return ModelAnalyser(encoder, threads=threads or cores())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from erukg.backends.threads import in_order
+from erukg.backends.threads import ordered_map
 from erukg.cli._cluster import Cluster, Engine, EngineOption, Gpus, Job, PartitionDocuments, Workers, run_on_ray
 from erukg.cli._common import choose_device, say
 from erukg.cli._options import (
@@ -202,7 +202,7 @@ def rank(
             id, text = document.id, document.text
             return RankedPhrases(id, tuple(generator.rank(text, listed, settings, top_k=top_k, explain=explain, id=id)))
 
-        return in_order(one, documents, threads)
+        return ordered_map(one, documents, threads)
 
     process(source, sink, work)
 

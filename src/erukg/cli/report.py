@@ -125,7 +125,7 @@ def report(
         say("There is no collection for this model, so no absent phrases are found; see: erukg collection build --help")
     about = Report(
         version=__version__,
-        model=str(getattr(getattr(generator.encoder, "folder", None), "name", "")),
+        model=str(getattr(getattr(generator.backend, "folder", None), "name", "")),
         collection=len(generator.background) if generator.background is not None else None,
         alpha=settings.alpha,
         beta=settings.beta,

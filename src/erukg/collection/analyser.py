@@ -9,11 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.backends import TermEncoder
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, Phrase
-from erukg.core.candidates import noun_phrases
+from erukg.core.backend import Backend
+from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
-from erukg.core.locating import locate_candidates
 from erukg.core.neighbours import Neighbourhood
 from erukg.core.ranking import Weights, build_pool, drop_contained, rank_pool
 from erukg.core.settings import Settings
@@ -21,7 +20,7 @@ from erukg.core.settings import Settings
 __all__ = ["ModelAnalyser", "WholeEncoder", "phrases_of"]
 
 
-class WholeEncoder(TermEncoder, Protocol):
+class WholeEncoder(Backend, Protocol):
     """What is needed of a model; `erukg.backends.Encoder` is the real one."""
 
     vocab_size: int
@@ -71,13 +70,13 @@ def phrases_of(
     document: Document,
     tags: NDArray[np.int8],
     weights: NDArray[np.float32],
-    encoder: TermEncoder,
+    encoder: Backend,
     settings: Settings,
     keep: int,
 ) -> list[Phrase]:
     """The best present phrases of a document; `weights` is w^x over the vocabulary, of which its own pieces matter."""
     alone = settings.extraction()
-    candidates = locate_candidates(document, noun_phrases(document, tags, alone.max_words))
+    candidates = find_candidates(document, tags, alone.max_words)
     terms = encoder.phrase_terms(candidates.forms)
     ids = np.unique(terms.ids)
     nobody = Neighbourhood.empty()

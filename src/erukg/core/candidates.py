@@ -1,4 +1,4 @@
-"""Noun phrases of a document (the candidates C_x), and where given phrases occur in it.
+"""Noun phrases of a document: the candidates C_x.
 
 The grammar over Penn tags is the paper's, `(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>`: the longest match from left to
 right, inside runs of words that no break parts. Phrases are folded before they are told apart, so that case,
@@ -8,8 +8,7 @@ plural and hyphen variants are one candidate.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from erukg.core.document import Document
 from erukg.core.folding import fold
+from erukg.core.locating import Located, locate, most_used
 from erukg.errors import InputError
 
 __all__ = [
@@ -25,18 +25,14 @@ __all__ = [
     "NUMBER",
     "OTHER",
     "Candidates",
-    "commonest",
+    "find_candidates",
     "noun_phrases",
-    "occurrences",
     "penn_class",
-    "word_position",
-    "word_ranges",
-    "words_before",
 ]
 
 OTHER, NOUN, ADJECTIVE, NUMBER = 0, 1, 2, 3
 
-# One letter a word: Noun, adJective, Cardinal number, Other; a small letter after a break. A phrase may begin
+# One letter per word: Noun, adJective, Cardinal number, Other; a small letter after a break. A phrase may begin
 # after a break but not go on after one.
 _LETTERS = np.frombuffer(b"ONJConjc", np.uint8)
 _GRAMMAR = re.compile(rb"[NJnj][NJ]*[NC]|[Nn]")
@@ -69,39 +65,71 @@ class Candidates:
 
     folds      what makes each phrase itself (`erukg.core.folding.fold`)
     forms      the surface most used in the text, the first of those equally used
-    spans      all its occurrences as a noun phrase: `fold(text[start:end])` is its fold
+    spans      its occurrences: `fold(text[start:end])` is its fold
     positions  P_x(c): how many words stand before its first occurrence
-    counts     how many occurrences there are
     """
 
     folds: tuple[str, ...]
     forms: tuple[str, ...]
     spans: tuple[tuple[tuple[int, int], ...], ...]
     positions: NDArray[np.int64]
-    counts: NDArray[np.int64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many occurrences there are of each."""
+        return np.array(list(map(len, self.spans)), np.int64)
 
     def __len__(self) -> int:
         return len(self.folds)
 
 
-def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> Candidates:
-    """The candidates C_x of a document whose words have these tag classes.
+def find_candidates(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> Candidates:
+    """The candidates C_x of a document whose words have these tag classes, with all their occurrences.
 
-    A run of more than `max_words` words gives its last `max_words`: the head of an English phrase is at its
-    end.
+    A run of more than `max_words` words gives its last `max_words`: the head of an English phrase is at its end.
     """
+    chunks = _phrase_chunks(document, classes, max_words)
+    places = locate(document, list(chunks))
+    # A phrase that stands across what the text's words are looked up by is only known as a noun phrase.
+    return _candidates(
+        chunks,
+        [place or _as_noun_phrase(document, ranges) for place, ranges in zip(places, chunks.values(), strict=True)],
+    )
+
+
+def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> Candidates:
+    """The same candidates with only those occurrences that are noun phrases of their own, not part of longer ones."""
+    chunks = _phrase_chunks(document, classes, max_words)
+    return _candidates(chunks, [_as_noun_phrase(document, ranges) for ranges in chunks.values()])
+
+
+def _candidates(folds: Iterable[str], places: Sequence[Located]) -> Candidates:
+    return Candidates(
+        folds=tuple(folds),
+        forms=tuple([place.form for place in places]),
+        spans=tuple([place.spans for place in places]),
+        positions=np.array([place.words_before for place in places], np.int64),
+    )
+
+
+def _as_noun_phrase(document: Document, ranges: Sequence[tuple[int, int]]) -> Located:
+    layout, words = document.layout, document.words
+    forms = [" ".join(words[i:j]) for i, j in ranges]
+    spans = tuple([(layout.starts[i], layout.ends[j - 1]) for i, j in ranges])
+    return Located(most_used(forms), spans, layout.counts[ranges[0][0]])
+
+
+def _phrase_chunks(document: Document, classes: NDArray[np.int8], max_words: int) -> dict[str, list[tuple[int, int]]]:
+    """The word ranges of the noun phrases worth having, by fold, in order of first occurrence."""
     if len(classes) != len(document.words):
         raise InputError(
             f"Got {len(classes)} tag classes for {len(document.words)} words; give one class for each word."
         )
-    words, text, folded, layout = document.words, document.text, document.folded, document.layout
-    starts, ends, before = layout.starts, layout.ends, layout.counts
+    words, text, folded = document.words, document.text, document.folded
+    starts, ends = document.layout.starts, document.layout.ends
     found: dict[str, list[tuple[int, int]]] = {}
-    surfaces: dict[str, list[str]] = {}
-    first: list[int] = []
     for i, j in _chunks(document, classes, max_words):
-        span = starts[i], ends[j - 1]
-        chunk, raw = words[i:j], text[span[0] : span[1]]
+        chunk, raw = words[i:j], text[starts[i] : ends[j - 1]]
         surface = " ".join(chunk)
         if surface.isascii() and surface.replace(" ", "").isalpha():
             # Plain words, as nearly all are: they fold one by one, and little can be wrong with them.
@@ -112,27 +140,8 @@ def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int =
             continue
         if raw != surface and fold(raw) != key:
             continue
-        if key in found:
-            found[key].append(span)
-            surfaces[key].append(surface)
-        else:
-            found[key] = [span]
-            surfaces[key] = [surface]
-            first.append(before[i])
-    return Candidates(
-        folds=tuple(found),
-        forms=tuple(map(commonest, surfaces.values())),
-        spans=tuple(map(tuple, found.values())),
-        positions=np.array(first, np.int64),
-        counts=np.array(list(map(len, found.values())), np.int64),
-    )
-
-
-def commonest(forms: Sequence[str]) -> str:
-    """The form most used; of equally used ones the first."""
-    if 2 * forms.count(forms[0]) >= len(forms):
-        return forms[0]
-    return Counter(forms).most_common(1)[0][0]
+        found.setdefault(key, []).append((i, j))
+    return found
 
 
 def _chunks(document: Document, classes: NDArray[np.int8], max_words: int) -> list[tuple[int, int]]:
@@ -153,47 +162,3 @@ def _worth(key: str, words: Sequence[str]) -> bool:
         and (key.isalpha() or any(map(str.isalpha, key)))
         and (len(words) == 1 or any(len(word) > 1 for word in words))
     )
-
-
-def words_before(document: Document, chars: Sequence[int]) -> NDArray[np.int64]:
-    """How many words, punctuation not counted, stand before each character: P_x of what starts there."""
-    at = np.searchsorted(document.ends, np.asarray(chars, np.int64), side="right")
-    return np.array(document.layout.counts, np.int64)[at]
-
-
-def word_position(document: Document, char: int) -> int:
-    """`words_before` of one character."""
-    return int(words_before(document, [char])[0])
-
-
-def occurrences(document: Document, keys: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
-    """The spans of each folded phrase: whole words with no break inside; () where it does not occur."""
-    starts, ends = document.layout.starts, document.layout.ends
-    return [tuple([(starts[i], ends[j]) for i, j in found]) for found in word_ranges(document, keys)]
-
-
-def word_ranges(document: Document, keys: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """The first and the last word of each occurrence of each folded phrase."""
-    layout, text, words = document.layout, document.text, document.words
-    tokens, owners, runs, starts, ends = layout.tokens, layout.owners, layout.runs, layout.starts, layout.ends
-    known: dict[str, list[tuple[int, int]]] = {}
-    for key in keys:
-        if key in known:
-            continue
-        found = known[key] = []
-        parts = key.split()
-        if not parts or " ".join(parts) != key:
-            continue
-        length = len(parts)
-        for at in layout.where.get(parts[0], ()):
-            stop = at + length
-            # The phrase must end where a word does; at the end of the text the slice is too short to be equal.
-            if (length > 1 and tokens[at:stop] != parts) or owners[stop] == owners[stop - 1]:
-                continue
-            first, last = owners[at], owners[stop - 1]
-            if runs[first] != runs[last]:
-                continue
-            raw = text[starts[first] : ends[last]]
-            if (first == last and raw == words[first]) or fold(raw) == key:
-                found.append((first, last))
-    return [known[key] for key in keys]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ __all__ = ["Document"]
 _presentable = lru_cache(maxsize=1 << 13)(presentable)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Document:
     """A text split into words; every offset indexes the text as it was given.
 
@@ -37,8 +37,6 @@ class Document:
     ends: NDArray[np.int32]
     breaks: NDArray[np.bool_]
     usable: NDArray[np.bool_]
-    _folded: list[tuple[str, ...]] = field(default_factory=list, init=False, repr=False)
-    _layout: list[Layout] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Document:
@@ -97,19 +95,15 @@ class Document:
             usable=fit,
         )
 
-    @property
+    @cached_property
     def folded(self) -> tuple[str, ...]:
         """`fold(words[i])` of each word; it may hold spaces ("peer to peer") or be empty."""
-        if not self._folded:
-            self._folded.append(fold_words(self.words))
-        return self._folded[0]
+        return fold_words(self.words)
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """Where the folded words lie, for looking phrases up."""
-        if not self._layout:
-            self._layout.append(Layout.of(self.words, self.folded, self.starts, self.ends, self.breaks, self.usable))
-        return self._layout[0]
+        return Layout.of(self.words, self.folded, self.starts, self.ends, self.breaks, self.usable)
 
     def __len__(self) -> int:
         return len(self.words)

@@ -56,6 +56,8 @@ def as_item(item: object) -> Item:
         return Item(item.id, item.text)
     if isinstance(item, Document):
         return Item(None, item.text, item)
+    if isinstance(item, Item):
+        return item
     if isinstance(item, Mapping):
         return Item(given_id(item), text_of(item))
     if isinstance(item, tuple) and len(item) == 2:

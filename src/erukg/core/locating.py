@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.candidates import Candidates, commonest, word_ranges
 from erukg.core.document import Document
-from erukg.core.folding import in_runs
+from erukg.core.folding import fold, in_runs
 
-__all__ = ["Located", "locate", "locate_candidates", "may_hold"]
+__all__ = ["Located", "could_contain", "locate", "most_used", "words_before"]
 
 # No phrase of a glossary or thesaurus is matched in a text beyond this many words.
 _LONGEST = 8
@@ -28,47 +28,60 @@ class Located:
 
 
 def locate(document: Document, folds: Sequence[str]) -> list[Located | None]:
-    """Each folded phrase's place in the text, None where it does not occur."""
-    forms, spans, before = _places(document, folds)
-    return [Located(f, s, b) if s else None for f, s, b in zip(forms, spans, before, strict=True)]
+    """Each folded phrase's place in the text: whole words with no break inside; None where it does not occur."""
+    layout, words = document.layout, document.words
+    starts, ends, first, last, ahead = layout.starts, layout.ends, layout.first, layout.last, layout.ahead
+    found: list[Located | None] = []
+    for ranges in _word_ranges(document, folds):
+        if not ranges:
+            found.append(None)
+            continue
+        forms = [" ".join(words[first[i] : last[j] + 1]) for i, j in ranges]
+        spans = tuple([(starts[i], ends[j]) for i, j in ranges])
+        found.append(Located(most_used(forms), spans, ahead[ranges[0][0]]))
+    return found
 
 
-def locate_candidates(document: Document, candidates: Candidates) -> Candidates:
-    """Candidates with the spans, form and position of all their occurrences instead of those as a noun phrase."""
-    forms, spans, before = _places(document, candidates.folds)
-    if not all(spans):
-        forms = [new or old for new, old in zip(forms, candidates.forms, strict=True)]
-        positions = candidates.positions.tolist()
-        before = [b if s else old for b, s, old in zip(before, spans, positions, strict=True)]
-        spans = [new or old for new, old in zip(spans, candidates.spans, strict=True)]
-    return replace(candidates, forms=tuple(forms), spans=tuple(spans), positions=np.array(before, np.int64))
-
-
-def may_hold(document: Document, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def could_contain(document: Document, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which of the phrases with these fold hashes can occur in the text; nearly all of those then do."""
     return in_runs(document.layout.tokens, _LONGEST, hashes)
 
 
-def _places(document: Document, folds: Sequence[str]) -> tuple[list[str], list[tuple[tuple[int, int], ...]], list[int]]:
-    """Form, spans and words before of each phrase; an empty form and no spans where it does not occur."""
-    layout, words = document.layout, document.words
-    starts, ends, first, last, ahead = layout.starts, layout.ends, layout.first, layout.last, layout.ahead
-    forms: list[str] = []
-    spans: list[tuple[tuple[int, int], ...]] = []
-    before: list[int] = []
-    for ranges in word_ranges(document, folds):
-        if len(ranges) == 1:
-            ((i, j),) = ranges
-            forms.append(" ".join(words[first[i] : last[j] + 1]))
-            spans.append(((starts[i], ends[j]),))
-            before.append(ahead[i])
-        elif ranges:
-            here = [" ".join(words[first[i] : last[j] + 1]) for i, j in ranges]
-            forms.append(commonest(here))
-            spans.append(tuple([(starts[i], ends[j]) for i, j in ranges]))
-            before.append(ahead[ranges[0][0]])
-        else:
-            forms.append("")
-            spans.append(())
-            before.append(0)
-    return forms, spans, before
+def most_used(forms: Sequence[str]) -> str:
+    """The form most used; of equally used ones the first."""
+    if 2 * forms.count(forms[0]) >= len(forms):
+        return forms[0]
+    return Counter(forms).most_common(1)[0][0]
+
+
+def words_before(document: Document, chars: Sequence[int]) -> NDArray[np.int64]:
+    """How many words, punctuation not counted, stand before each character: P_x of what starts there."""
+    at = np.searchsorted(document.ends, np.asarray(chars, np.int64), side="right")
+    return np.array(document.layout.counts, np.int64)[at]
+
+
+def _word_ranges(document: Document, keys: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """The first and the last word of each occurrence of each folded phrase."""
+    layout, text, words = document.layout, document.text, document.words
+    tokens, owners, runs, starts, ends = layout.tokens, layout.owners, layout.runs, layout.starts, layout.ends
+    known: dict[str, list[tuple[int, int]]] = {}
+    for key in keys:
+        if key in known:
+            continue
+        found = known[key] = []
+        parts = key.split()
+        if not parts or " ".join(parts) != key:
+            continue
+        length = len(parts)
+        for at in layout.where.get(parts[0], ()):
+            stop = at + length
+            # The phrase must end where a word does; at the end of the text the slice is too short to be equal.
+            if (length > 1 and tokens[at:stop] != parts) or owners[stop] == owners[stop - 1]:
+                continue
+            first, last = owners[at], owners[stop - 1]
+            if runs[first] != runs[last]:
+                continue
+            raw = text[starts[first] : ends[last]]
+            if (first == last and raw == words[first]) or fold(raw) == key:
+                found.append((first, last))
+    return [known[key] for key in keys]

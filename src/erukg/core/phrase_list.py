@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.backends import TermEncoder
+from erukg.core.backend import Backend
 from erukg.core.folding import fold, hash_phrases
 from erukg.core.neighbours import Terms
 from erukg.errors import InputError
@@ -32,14 +32,14 @@ class PhraseList:
     vocabulary: NDArray[np.int32]
 
     @classmethod
-    def of(cls, phrases: Sequence[str], encoder: TermEncoder) -> PhraseList:
+    def of(cls, phrases: Sequence[str], backend: Backend) -> PhraseList:
         first: dict[str, str] = {}
         for phrase in phrases:
             if not isinstance(phrase, str):
                 raise InputError(f"A phrase must be a string, not {type(phrase).__name__}.")
             if key := fold(phrase):
                 first.setdefault(key, " ".join(phrase.split()))
-        terms = encoder.phrase_terms([form.lower() for form in first.values()])
+        terms = backend.phrase_terms([form.lower() for form in first.values()])
         return cls(
             forms=tuple(first.values()),
             folds=tuple(first),

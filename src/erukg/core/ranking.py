@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from erukg.core import scoring
 from erukg.core.candidates import Candidates
+from erukg.core.factors import NOVELTY, Evidence, factor_values
 from erukg.core.folding import hash_phrases
 from erukg.core.neighbours import Glossary, Neighbourhood, Terms
 from erukg.core.settings import Settings
@@ -25,7 +26,6 @@ class Weights:
     ids: NDArray[np.int32]
     document: NDArray[np.float64]
     neighbourhood: Neighbourhood
-    _indexed: list[tuple[Terms, Terms]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def combine(cls, ids: NDArray[np.int32], document: NDArray[np.float32], neighbourhood: Neighbourhood) -> Weights:
@@ -33,7 +33,7 @@ class Weights:
 
     @cached_property
     def neighbours(self) -> NDArray[np.float64]:
-        """Σ s̃ w^x', looked up when first asked for: with α = 1 and no explanation nobody does."""
+        """Σ s̃ w^x', looked up when first needed: with α = 1 and no explanation it never is."""
         return _look_up(self.neighbourhood.term_ids, self.neighbourhood.term_weights, self.ids)
 
     def mixed(self, alpha: float) -> NDArray[np.float64]:
@@ -41,15 +41,10 @@ class Weights:
         return self.document if alpha == 1 else scoring.mix(alpha, self.document, self.neighbours)
 
     def index(self, terms: Terms) -> Terms:
-        """The same phrases with positions in `ids` instead of vocabulary ids.
-
-        The last answer is kept, as a pool is asked for its present and then for its absent candidates.
-        """
-        if not self._indexed or self._indexed[0][0] is not terms:
-            place = np.zeros(int(self.ids[-1]) + 1 if len(self.ids) else 0, np.int32)
-            place[self.ids] = np.arange(len(self.ids), dtype=np.int32)
-            self._indexed[:] = [(terms, Terms(terms.indptr, place[terms.ids]))]
-        return self._indexed[0][1]
+        """The same phrases with positions in `ids` instead of vocabulary ids."""
+        place = np.zeros(int(self.ids[-1]) + 1 if len(self.ids) else 0, np.int32)
+        place[self.ids] = np.arange(len(self.ids), dtype=np.int32)
+        return Terms(terms.indptr, place[terms.ids])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,38 +68,41 @@ class Pool:
     single: NDArray[np.bool_]
     terms: Terms
 
+    @classmethod
+    def of_phrases(cls, words_before: NDArray[np.float64], single: NDArray[np.bool_], terms: Terms) -> Pool:
+        """Phrases that somebody else vouches for, all equally phrase-like."""
+        n = len(words_before)
+        return cls(n, np.full(n, -1, np.int64), np.ones(n), np.zeros(n), np.ones(n), words_before, single, terms)
+
     def __len__(self) -> int:
         return len(self.glossary_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Candidates of one kind (present or absent), best first, with the parts their scores are products of."""
+    """Candidates of one kind (present or absent), best first.
+
+    pool      their rows in the pool
+    scores    s_x(c), the products of their factors
+    factors   the factors' values by name (`erukg.core.factors`)
+    evidence  what the factors were computed from
+    weights   ŵ of the document's terms
+    """
 
     pool: NDArray[np.int64]
     scores: NDArray[np.float64]
-    omega: NDArray[np.float64]
-    phraseness: NDArray[np.float64]
-    informativeness: NDArray[np.float64]
-    single: NDArray[np.float64]
-    commonness: NDArray[np.float64]
-    novelty: NDArray[np.float64]
-    power: float
-    weight: float
-    mixed: NDArray[np.float64]
+    factors: dict[str, NDArray[np.float64]]
+    evidence: Evidence
+    weights: NDArray[np.float64]
 
     def take(self, rows: NDArray[np.int64]) -> Ranked:
         """Some of them, in the order given."""
-        return replace(
-            self,
-            pool=self.pool[rows],
-            scores=self.scores[rows],
-            omega=self.omega[rows],
-            phraseness=self.phraseness[rows],
-            informativeness=self.informativeness[rows],
-            single=self.single[rows],
-            commonness=self.commonness[rows],
-            novelty=self.novelty[rows],
+        return Ranked(
+            self.pool[rows],
+            self.scores[rows],
+            {name: values[rows] for name, values in self.factors.items()},
+            self.evidence.take(rows),
+            self.weights,
         )
 
 
@@ -117,8 +115,7 @@ def build_pool(
 ) -> Pool:
     """Ĉ_x = C_x ∪ Top_100(C_N(x), P_pn) (Eq. 10), every neighbour candidate still counted as absent."""
     n = len(candidates.folds)
-    occurrences = np.array(list(map(len, candidates.spans)), np.int64)
-    own_share = scoring.document_phraseness(occurrences, settings.frequency)
+    own_share = scoring.document_phraseness(candidates.counts, settings.frequency)
     single = np.array([" " not in folded for folded in candidates.folds], np.bool_)
     words_before = candidates.positions.astype(np.float64)
     if glossary is None or not len(neighbourhood.phrase_ids):
@@ -151,40 +148,28 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
     """Score the present or the absent candidates of the pool (Eqs. 4 to 12) and keep the best `limit`."""
     rows = np.flatnonzero(np.isfinite(pool.words_before) == present)
     gamma = settings.length_penalty if present else settings.absent_length_penalty
-    weight = settings.phraseness if present else settings.absent_phraseness
-    power = settings.position if present else 0.0
     mixed = weights.mixed(settings.alpha if present else settings.absent_alpha)
     terms = weights.index(pool.terms)
-    information = scoring.informativeness(mixed, terms, gamma)[rows]
-    phraseness = scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows])
-    # Present phrases are not judged by how common they are, absent ones not by where they stand or their words.
-    ones = np.ones(len(rows))
-    if present:
-        omega, commonness = scoring.position(pool.words_before[rows]), ones
-        single = np.where(pool.single[rows], settings.single_word, 1.0)
-    else:
-        omega, commonness, single = ones, pool.commonness[rows] ** settings.absent_commonness, ones
-    scores = scoring.score(omega, phraseness, information, power, weight) * (single * commonness)
+    evidence = Evidence(
+        settings,
+        present,
+        words_before=pool.words_before[rows],
+        phraseness=scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows]),
+        informativeness=scoring.informativeness(mixed, terms, gamma)[rows],
+        single=pool.single[rows],
+        commonness=pool.commonness[rows],
+    )
+    factors = factor_values(evidence)
+    scores = scoring.product(factors)
     if settings.diversity > 0:
         order = scoring.best(scores, len(scores))
         kept, novelty = scoring.diversify(scores[order], terms.take(rows[order]), mixed, settings.diversity, limit)
         order = order[kept]
+        factors[NOVELTY][order] = novelty
+        scores = scores * factors[NOVELTY]
     else:
         order = scoring.best(scores, limit)
-        novelty = np.ones(len(order))
-    return Ranked(
-        rows[order],
-        scores[order] * novelty,
-        omega[order],
-        phraseness[order],
-        information[order],
-        single[order],
-        commonness[order],
-        novelty,
-        power=power,
-        weight=weight,
-        mixed=mixed,
-    )
+    return Ranked(rows, scores, factors, evidence, mixed).take(order)
 
 
 def drop_contained(ranked: Ranked, folds: Iterable[str], limit: int | None = None) -> Ranked:

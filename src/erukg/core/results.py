@@ -1,16 +1,17 @@
-"""What a generator returns: plain, immutable data that goes to JSON and back."""
+"""What a generator returns: plain, immutable data, the one model that every format of it is made from."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from erukg.core.neighbours import Source
 from erukg.errors import InputError
 
-__all__ = ["Explanation", "Keyphrase", "Keyphrases", "TermWeight"]
+__all__ = ["Explanation", "Keyphrase", "Keyphrases", "RankedPhrases", "TermWeight"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,17 @@ class TermWeight:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a phrase has its score: the score is the product of `factors`, and these are what they were made from."""
+    """Why a phrase has its score.
 
+    factors                their product is the score (`erukg.core.factors` says what each means)
+    terms                  the phrase's word pieces and their weights
+    informativeness        f̂(c, x)
+    phraseness             P_pn(c), and its two parts: P(c | C_x) and Σ s̃ P(c | C̃_x')
+    position               ω_x(c)
+    words_before           how many words stand before the first occurrence; None for absent phrases
+    """
+
+    factors: dict[str, float]
     terms: tuple[TermWeight, ...]
     informativeness: float
     phraseness: float
@@ -34,7 +44,10 @@ class Explanation:
     phraseness_neighbours: float
     position: float
     words_before: int | None
-    factors: dict[str, float]
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Explanation:
+        return cls(**{**data, "terms": tuple(TermWeight(**term) for term in data["terms"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,52 +60,41 @@ class Keyphrase:
     sources: tuple[Source, ...] = ()
     explanation: Explanation | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *keep: str) -> dict[str, Any]:
+        """Plain data; of spans, sources and explanation those that are there, and those named in `keep`."""
         out: dict[str, Any] = {"phrase": self.phrase, "score": self.score}
-        if self.spans:
+        if self.spans or "spans" in keep:
             out["spans"] = [list(span) for span in self.spans]
-        if self.sources:
-            out["sources"] = [s.to_dict() for s in self.sources]
+        if self.sources or "sources" in keep:
+            out["sources"] = [source.to_dict() for source in self.sources]
         if self.explanation is not None:
-            e = self.explanation
-            out["explanation"] = {
-                "terms": [
-                    {"term": t.term, "document": t.document, "neighbours": t.neighbours, "weight": t.weight}
-                    for t in e.terms
-                ],
-                "informativeness": e.informativeness,
-                "phraseness": e.phraseness,
-                "phraseness_document": e.phraseness_document,
-                "phraseness_neighbours": e.phraseness_neighbours,
-                "position": e.position,
-                "words_before": e.words_before,
-                "factors": dict(e.factors),
-            }
+            explanation = dataclasses.asdict(self.explanation)
+            out["explanation"] = {**explanation, "terms": list(explanation["terms"])}
         return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Keyphrase:
-        explanation = None
-        if (e := data.get("explanation")) is not None:
-            explanation = Explanation(
-                **{**e, "terms": tuple(TermWeight(**t) for t in e["terms"]), "factors": dict(e["factors"])}
-            )
+        explanation = data.get("explanation")
         return cls(
             phrase=data["phrase"],
             score=float(data["score"]),
             spans=tuple((int(a), int(b)) for a, b in data.get("spans", ())),
             sources=tuple(Source(s["id"], float(s["share"])) for s in data.get("sources", ())),
-            explanation=explanation,
+            explanation=None if explanation is None else Explanation.from_dict(explanation),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Keyphrases:
-    """The keyphrases of one document, best first: those `present` in its text and those `absent` from it."""
+    """The keyphrases of one document, best first: those `present` in its text and those `absent` from it.
+
+    `error` says in one sentence why a document of a stream has none.
+    """
 
     present: tuple[Keyphrase, ...] = ()
     absent: tuple[Keyphrase, ...] = ()
     id: str | None = None
+    error: str | None = None
 
     def __iter__(self) -> Iterator[Keyphrase]:
         """Present phrases, then absent ones."""
@@ -103,16 +105,17 @@ class Keyphrases:
         return len(self.present) + len(self.absent)
 
     def to_dict(self) -> dict[str, Any]:
-        # The key of a phrase's kind is always there, so that readers of the JSON need not ask.
-        return {
+        # The key of a phrase's kind is always there, so that readers of the JSON need not check.
+        out: dict[str, Any] = {
             "id": self.id,
-            "present": [{**k.to_dict(), "spans": [list(span) for span in k.spans]} for k in self.present],
-            "absent": [{**k.to_dict(), "sources": [s.to_dict() for s in k.sources]} for k in self.absent],
+            "present": [keyphrase.to_dict("spans") for keyphrase in self.present],
+            "absent": [keyphrase.to_dict("sources") for keyphrase in self.absent],
         }
+        return out if self.error is None else {**out, "error": self.error}
 
     def to_json(self) -> str:
         """One line of JSON: `{"id", "present": [...], "absent": [...]}`."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        return _dump(self.to_dict())
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Keyphrases:
@@ -121,6 +124,7 @@ class Keyphrases:
                 present=tuple(Keyphrase.from_dict(k) for k in data.get("present", ())),
                 absent=tuple(Keyphrase.from_dict(k) for k in data.get("absent", ())),
                 id=data.get("id"),
+                error=data.get("error"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"This is not a keyphrase result as written by erukg: {error!r}.") from error
@@ -134,3 +138,37 @@ class Keyphrases:
         if not isinstance(data, dict):
             raise InputError("A keyphrase result is a JSON object with 'id', 'present' and 'absent'.")
         return cls.from_dict(data)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPhrases:
+    """The caller's own phrases scored against one document, best first; `error` as in `Keyphrases`."""
+
+    phrases: tuple[Keyphrase, ...] = ()
+    id: str | None = None
+    error: str | None = None
+
+    def __iter__(self) -> Iterator[Keyphrase]:
+        return iter(self.phrases)
+
+    def __len__(self) -> int:
+        return len(self.phrases)
+
+    @overload
+    def __getitem__(self, index: int) -> Keyphrase: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Keyphrase, ...]: ...
+    def __getitem__(self, index: int | slice) -> Keyphrase | tuple[Keyphrase, ...]:
+        return self.phrases[index]
+
+    def to_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"id": self.id, "phrases": [keyphrase.to_dict() for keyphrase in self.phrases]}
+        return out if self.error is None else {**out, "error": self.error}
+
+    def to_json(self) -> str:
+        """One line of JSON: `{"id", "phrases": [...]}`."""
+        return _dump(self.to_dict())
+
+
+def _dump(data: dict[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False)

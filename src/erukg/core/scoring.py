@@ -1,4 +1,4 @@
-"""The paper's equations as functions over arrays: one entry, or one row, a candidate.
+"""The paper's equations as functions over arrays: one entry, or one row, per candidate.
 
 Symbols are the paper's: c a candidate and c_i its terms, x the document, N(x) its neighbours, w term weights,
 C_x the noun phrases of x. Everything is float64: the arrays are short and ranks should not hang on rounding.
@@ -6,6 +6,8 @@ C_x the noun phrases of x. Everything is float64: the arrays are short and ranks
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -19,8 +21,7 @@ __all__ = [
     "document_phraseness",
     "informativeness",
     "mix",
-    "position",
-    "score",
+    "product",
     "top_neighbour_candidates",
 ]
 
@@ -51,11 +52,6 @@ def document_phraseness(counts: Ints, by_frequency: bool) -> Floats:
     return mass / total if total > 0 else mass
 
 
-def position(words_before: Floats) -> Floats:
-    """ω_x(c) = 1 + 1 / log2(P_x(c) + 2); P = ∞ for absent phrases gives 1."""
-    return 1 + 1 / np.log2(words_before + 2)
-
-
 def top_neighbour_candidates(phraseness: Floats, limit: int) -> Ints:
     """Top_limit(C_N(x), P_pn): their indices, best first; equal ones in the order given."""
     return np.argsort(-phraseness, kind="stable")[:limit].astype(np.int64)
@@ -71,10 +67,10 @@ def best(scores: Floats, limit: int) -> Ints:
     return above[np.argsort(-scores[above], kind="stable")[:limit]]
 
 
-def score(omega: Floats, phraseness: Floats, information: Floats, power: float, weight: float) -> Floats:
-    """s_x(c) = ω^p · P_pn^λ · f̂ (Eqs. 11 and 12); 0 where P_pn is, even if λ = 0."""
-    placed = phraseness**weight if power == 0 else omega**power * phraseness**weight
-    return np.where(phraseness > 0, placed * information, 0.0)
+def product(factors: Mapping[str, Floats]) -> Floats:
+    """s_x(c) (Eqs. 11 and 12): the product of the factors of each candidate."""
+    out: Floats = reduce(np.multiply, factors.values())
+    return out
 
 
 def diversify(scores: Floats, terms: Terms, weights: Floats, diversity: float, limit: int) -> tuple[Ints, Floats]:

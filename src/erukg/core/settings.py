@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from erukg.errors import SettingsError
+from erukg.errors import SettingsError, did_you_mean
 
 __all__ = ["Settings"]
 
 
-def _number(default: float, low: float, high: float, help: str) -> Any:
-    return field(default=default, metadata={"low": low, "high": high, "help": help})
+def _number(default: float, low: float, high: float, help: str, paper: float | None = None) -> Any:
+    """A number and its range; `paper` is the paper's value where that is another one."""
+    metadata = {"low": low, "high": high, "help": help, "paper": default if paper is None else paper}
+    return field(default=default, metadata=metadata)
 
 
-def _whole(default: int, low: int, high: int, help: str) -> Any:
-    return field(default=default, metadata={"low": low, "high": high, "help": help})
-
-
-def _switch(default: bool, help: str) -> Any:
-    return field(default=default, metadata={"help": help})
+def _switch(default: bool, help: str, paper: bool) -> Any:
+    return field(default=default, metadata={"help": help, "paper": paper})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,24 +33,30 @@ class Settings:
     apply to phrases that do not occur in the text, their namesakes to phrases that do.
     """
 
-    alpha: float = _number(1.0, 0, 1, "α: the document's share of term weights; the rest is its neighbours'")
-    beta: float = _number(0.5, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'")
-    phraseness: float = _number(0.25, 0, 10, "λ: exponent of P_pn")
-    length_penalty: float = _number(-1.5, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases")
-    position: float = _number(2.0, 0, 10, "exponent of the position factor ω")
-    single_word: float = _number(0.85, 0, 1, "factor for phrases of one word")
-    absent_alpha: float = _number(1.0, 0, 1, "α for absent phrases")
-    absent_phraseness: float = _number(0.35, 0, 10, "λ for absent phrases")
+    alpha: float = _number(1.0, 0, 1, "α: the document's share of term weights; the rest is its neighbours'", paper=0.8)
+    beta: float = _number(0.5, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'", paper=0.8)
+    phraseness: float = _number(0.25, 0, 10, "λ: exponent of P_pn", paper=1.5)
+    length_penalty: float = _number(
+        -1.5, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases", paper=-0.25
+    )
+    position: float = _number(2.0, 0, 10, "exponent of the position factor ω", paper=1.0)
+    single_word: float = _number(0.85, 0, 1, "factor for phrases of one word", paper=1.0)
+    absent_alpha: float = _number(1.0, 0, 1, "α for absent phrases", paper=0.8)
+    absent_phraseness: float = _number(0.35, 0, 10, "λ for absent phrases", paper=1.5)
     absent_length_penalty: float = _number(-0.25, -20, 0.9, "γ for absent phrases")
     absent_commonness: float = _number(
-        0.1, 0, 10, "exponent of how many documents of the collection an absent phrase describes"
+        0.1, 0, 10, "exponent of how many documents of the collection an absent phrase describes", paper=0.0
     )
-    neighbours: int = _whole(100, 0, 10_000, "N: how many similar documents of the collection are consulted")
-    neighbour_candidates: int = _whole(1000, 0, 100_000, "how many of the neighbours' phrases are considered")
-    frequency: bool = _switch(True, "P(c|C_x) in proportion to how often c stands in the text, instead of 1/|C_x|")
-    drop_contained: bool = _switch(True, "leave out a single word that is part of a better phrase")
+    neighbours: int = _number(100, 0, 10_000, "N: how many similar documents of the collection are consulted")
+    neighbour_candidates: int = _number(
+        1000, 0, 100_000, "how many of the neighbours' phrases are considered", paper=100
+    )
+    frequency: bool = _switch(
+        True, "P(c|C_x) in proportion to how often c stands in the text, instead of 1/|C_x|", paper=False
+    )
+    drop_contained: bool = _switch(True, "leave out a single word that is part of a better phrase", paper=False)
     diversity: float = _number(0.0, 0, 1, "push down phrases that repeat the terms of better ones")
-    max_words: int = _whole(5, 1, 10, "longest phrase, in words")
+    max_words: int = _number(5, 1, 10, "longest phrase, in words")
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
@@ -73,27 +76,7 @@ class Settings:
     @classmethod
     def paper(cls, **changes: Any) -> Settings:
         """The paper's settings: α = β = 0.8, λ = 1.5, γ = -0.25, N = 100, 100 neighbour candidates."""
-        return cls.from_mapping(
-            {
-                "alpha": 0.8,
-                "beta": 0.8,
-                "phraseness": 1.5,
-                "length_penalty": -0.25,
-                "position": 1.0,
-                "single_word": 1.0,
-                "absent_alpha": 0.8,
-                "absent_phraseness": 1.5,
-                "absent_length_penalty": -0.25,
-                "absent_commonness": 0.0,
-                "neighbours": 100,
-                "neighbour_candidates": 100,
-                "frequency": False,
-                "drop_contained": False,
-                "diversity": 0.0,
-                "max_words": 5,
-                **changes,
-            }
-        )
+        return cls.from_mapping({**{f.name: f.metadata["paper"] for f in dataclasses.fields(cls)}, **changes})
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
@@ -101,8 +84,7 @@ class Settings:
         known = [f.name for f in dataclasses.fields(cls)]
         for name in values:
             if name not in known:
-                near = difflib.get_close_matches(str(name), known, 1)
-                hint = f"did you mean '{near[0]}'?" if near else f"known settings: {', '.join(known)}."
+                hint = did_you_mean(name, known, "known settings: {known}.")
                 raise SettingsError(f"There is no setting '{name}'; {hint}")
         return cls(**values)
 

@@ -11,6 +11,8 @@ threads of its own, so that none that works waits for another one that does. Whe
 the posting lists, the workers search for the neighbours themselves.
 """
 
-from erukg.gpu.streams import standing_encoded, standing_keyphrases, stream_encoded, stream_keyphrases
+from erukg.gpu.analyser import DeviceAnalyser
+from erukg.gpu.pipeline import DeviceStream
+from erukg.gpu.runner import DeviceRunner
 
-__all__ = ["standing_encoded", "standing_keyphrases", "stream_encoded", "stream_keyphrases"]
+__all__ = ["DeviceAnalyser", "DeviceRunner", "DeviceStream"]

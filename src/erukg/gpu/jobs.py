@@ -1,4 +1,4 @@
-"""What a worker does with a text before and after the model has run; a job travels to the worker as plain data."""
+"""What a worker does with an item before and after the model has run; a job travels to the worker as plain data."""
 
 from __future__ import annotations
 
@@ -6,21 +6,25 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.backends import Encoder, Encoding, Pieces
+from erukg.backends import OnnxBackend
 from erukg.collection import Collection
 from erukg.collection.analyser import phrases_of
 from erukg.collection.analysis import Query, analyse
 from erukg.collection.encoded import EncodedDocument, Phrase
 from erukg.collection.reader import Hits
+from erukg.core.backend import Encoding, Pieces
 from erukg.core.document import Document
+from erukg.core.generator import Generator
+from erukg.core.inputs import as_item
+from erukg.core.results import Keyphrases
+from erukg.core.runner import Request
 from erukg.core.settings import Settings
-from erukg.errors import CollectionError, ErukgWarning
-from erukg.generator import KeyphraseGenerator
+from erukg.errors import CollectionError, ErukgWarning, InputError
 from erukg.gpu.compact import Compact, compact, restore
 from erukg.gpu.queries import Index, Lists
 
@@ -28,6 +32,7 @@ __all__ = ["CollectionJob", "Job", "KeyphraseJob", "Task", "Top"]
 
 _NO_QUERY = Query(np.empty(0, np.uint64), np.empty(0, np.int64), 0)
 
+ResultT = TypeVar("ResultT", covariant=True)
 Top = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 
@@ -37,27 +42,27 @@ class Task(Protocol):
     @property
     def window(self) -> int: ...
 
-    def ask(self, items: Sequence[Any]) -> tuple[Any, Lists] | None:
-        """What to keep until the device has searched for the texts, and what it is to search; None for nothing."""
+    def plan_search(self, items: Sequence[Any]) -> tuple[Any, Lists] | None:
+        """What to keep until the device has searched for the items, and what it is to search; None for nothing."""
         ...
 
-    def found(
+    def choose_hits(
         self, items: Sequence[Any], kept: Any, documents: NDArray[np.int32], scores: NDArray[np.float32]
     ) -> list[Hits | None]:
-        """What the device has found for each of the texts; None where the search is left to `read`."""
+        """What the device has found for each of the items; None where the search is left to `prepare`."""
         ...
 
-    def read(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
-        """What to keep of the text until the model has run, its pieces, and the terms whose weights are wanted."""
+    def prepare(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
+        """What to keep of the item until the model has run, its pieces, and the terms whose weights are wanted."""
         ...
 
-    def finish(self, kept: Any, encoding: Encoding, top: Top | None) -> Any:
+    def complete(self, kept: Any, encoding: Encoding, top: Top | None) -> Any:
         """The result, in a form that travels fast."""
         ...
 
 
-class Job(Protocol):
-    """Plain data that says what is to be done; `open` is called in the worker, `restore` by the caller."""
+class Job(Protocol[ResultT]):
+    """Plain data that says what is to be done; `open` is called in the worker, the rest by the caller."""
 
     @property
     def top(self) -> int:
@@ -66,24 +71,28 @@ class Job(Protocol):
 
     def open(self) -> Task: ...
 
-    def restore(self, result: Any) -> Any: ...
+    def pack(self, item: Any) -> Any:
+        """The item in the form in which it travels; raises InputError for a bad one."""
+        ...
+
+    def unpack(self, result: Any) -> ResultT:
+        """The result that `Task.complete` gave."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class KeyphraseJob:
-    """`KeyphraseGenerator.generate` for (id, text) pairs."""
+    """`Generator.generate`."""
 
     model: Path
     collection: Path | None
     commit: int
-    top_k: int
-    settings: Settings
-    explain: bool
+    request: Request
     top: int = 0
 
     def open(self) -> Task:
         # Only its tokenizer is used: the network is loaded when something is encoded, which nothing is here.
-        encoder = Encoder.load(self.model)
+        backend = OnnxBackend.load(self.model)
         background = None
         if self.collection is not None:
             with warnings.catch_warnings():
@@ -92,54 +101,55 @@ class KeyphraseJob:
             if background.manifest.number != self.commit:
                 raise CollectionError(f"{self.collection} has changed since it was opened; open it again.")
         index = None
-        if self.collection is not None and self.settings.uses_neighbours:
+        if self.collection is not None and self.request.settings.uses_neighbours:
             index = Index(self.collection, self.commit)
-        return _KeyphraseTask(KeyphraseGenerator(encoder, background), background, index, encoder.window, self)
+        return _KeyphraseTask(Generator(backend, background), background, index, backend.window, self.request)
 
-    def restore(self, result: Compact) -> Any:
+    def pack(self, item: Any) -> tuple[str | None, str]:
+        given = as_item(item)
+        return given.id, given.text
+
+    def unpack(self, result: Compact) -> Keyphrases:
         return restore(result)
 
 
 @dataclass(frozen=True, slots=True)
 class _KeyphraseTask:
-    generator: KeyphraseGenerator
+    generator: Generator
     background: Collection | None
     index: Index | None
     window: int
-    job: KeyphraseJob
+    request: Request
 
-    def ask(self, items: Sequence[Any]) -> tuple[Any, Lists] | None:
+    def plan_search(self, items: Sequence[Any]) -> tuple[Any, Lists] | None:
         if self.index is None:
             return None
         queries = [_query(text) for _, text in items]
         return queries, self.index.lists_of([query or _NO_QUERY for query in queries])
 
-    def found(
+    def choose_hits(
         self, items: Sequence[Any], kept: Any, documents: NDArray[np.int32], scores: NDArray[np.float32]
     ) -> list[Hits | None]:
         assert self.index is not None
         ids = [id for id, _ in items]
         queries = [query or _NO_QUERY for query in kept]
-        hits = self.index.choose(queries, documents, scores, self.job.settings.neighbours, ids)
+        hits = self.index.choose(queries, documents, scores, self.request.settings.neighbours, ids)
         return [None if query is None else hit for query, hit in zip(kept, hits, strict=True)]
 
-    def read(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
-        id, text = item
+    def prepare(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
         near = None if hits is None or self.background is None else self.background.gather(hits)
-        reading = self.generator.read(text, self.job.top_k, self.job.settings, id=id, neighbourhood=near)
-        return (id, reading), reading.pieces, reading.terms
+        prepared = self.generator.prepare(item, self.request.settings, neighbourhood=near)
+        return prepared, prepared.pieces, prepared.terms
 
-    def finish(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
-        id, reading = kept
-        job = self.job
-        result = self.generator.finish(reading, encoding, job.top_k, job.settings, explain=job.explain, id=id)
-        return compact(result)
+    def complete(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
+        request = self.request
+        return compact(
+            self.generator.complete(kept, encoding, request.top_k, request.settings, explain=request.explain)
+        )
 
 
-def _query(text: Any) -> Query | None:
-    """The text as a query; None for what cannot be one, which `read` then refuses in its own words."""
-    if not isinstance(text, str):
-        return None
+def _query(text: str) -> Query | None:
+    """The text as a query; None for what cannot be one."""
     try:
         return analyse(text)
     except UnicodeError:  # half a character
@@ -156,40 +166,45 @@ class CollectionJob:
     settings: Settings
 
     def open(self) -> Task:
-        return _CollectionTask(Encoder.load(self.model), self)
+        return _CollectionTask(OnnxBackend.load(self.model), self)
 
-    def restore(self, result: Compact) -> EncodedDocument:
+    def pack(self, item: Any) -> str:
+        if not isinstance(item, str):
+            raise InputError(f"A text must be a string, not {type(item).__name__}.")
+        return item
+
+    def unpack(self, result: Compact) -> EncodedDocument:
         terms, weights, phrases = result
         return EncodedDocument(terms, weights, [Phrase(*phrase) for phrase in phrases])
 
 
 @dataclass(frozen=True, slots=True)
 class _CollectionTask:
-    encoder: Encoder
+    backend: OnnxBackend
     job: CollectionJob
 
     @property
     def window(self) -> int:
-        return self.encoder.window
+        return self.backend.window
 
-    def ask(self, items: Sequence[Any]) -> None:
+    def plan_search(self, items: Sequence[Any]) -> None:
         return None
 
-    def found(self, items: Sequence[Any], kept: Any, documents: Any, scores: Any) -> list[Hits | None]:
+    def choose_hits(self, items: Sequence[Any], kept: Any, documents: Any, scores: Any) -> list[Hits | None]:
         return [None] * len(items)
 
-    def read(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
+    def prepare(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
         document = Document.parse(item)
-        pieces = self.encoder.pieces(document.words)
+        pieces = self.backend.pieces(document.words)
         terms = np.unique(pieces.ids)
         return (document, terms), pieces, terms
 
-    def finish(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
+    def complete(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
         document, terms = kept
         job = self.job
-        weights = np.zeros(self.encoder.vocab_size, np.float32)
+        weights = np.zeros(self.backend.vocab_size, np.float32)
         weights[terms] = encoding.weights
-        phrases = phrases_of(document, encoding.tags, weights, self.encoder, job.settings, job.phrases)
+        phrases = phrases_of(document, encoding.tags, weights, self.backend, job.settings, job.phrases)
         assert top is not None
         above = top[1] > 0
         return top[0][above], top[1][above], [(phrase.fold, phrase.form, phrase.terms) for phrase in phrases]

@@ -19,8 +19,8 @@ __all__ = [
     "SEARCH",
     "SWITCH",
     "Failure",
-    "Load",
     "Outbox",
+    "ServerStats",
     "fail",
     "portable",
     "read_into",
@@ -45,7 +45,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Load:
+class ServerStats:
     """What the server has done so far; the seconds are those of a clock, and may overlap."""
 
     searches: int = 0

@@ -1,85 +1,88 @@
-"""The caller's end of a stream: chunks of texts out, results back in order."""
+"""The caller's end of a stream: chunks of items out, answers back in order."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from multiprocessing.connection import wait
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from erukg.backends.threads import cores
+from erukg.core.streams import Answer
 from erukg.errors import ErukgError, InputError
 from erukg.gpu.jobs import Job
-from erukg.gpu.messages import Failure, Load, receive, send
+from erukg.gpu.messages import Failure, ServerStats, receive, send
 from erukg.gpu.process import Process, pair
-from erukg.gpu.server import Model
+from erukg.gpu.server import ServerPlan
 
-__all__ = ["Standing", "stream"]
+__all__ = ["CHUNK", "DeviceStream"]
 
-# Texts that travel together.
+# Items that travel together.
 CHUNK = 64
 # Chunks that are on the way at once, for each worker: one it works on, others that wait for their neighbours, for the
 # model or for their turn.
 _AHEAD = 6
 
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
 
-def stream(
-    model: Model, job: Job, items: Iterable[Any], workers: int | None = None, chunk: int = CHUNK
-) -> Iterator[Any]:
-    """The job's result for each item, in order.
 
-    An error of an item, or of the iterable, is raised when all results before it have been taken. The processes start
-    with the first result that is asked for, and end with the stream, however it ends.
+class DeviceStream(Generic[ResultT]):
+    """A job done by processes around a device, for one stream of items after the other.
+
+    The processes start with the first item and stay until `close`; used as a context manager it closes itself.
     """
-    with contextlib.closing(_Crew(model, job, workers or max(1, cores() - 1))) as crew:
-        yield from crew.run(items, chunk)
 
-
-class Standing:
-    """The same, with processes that stay for one stream after the other until `close`."""
-
-    def __init__(self, model: Model, job: Job, workers: int | None = None) -> None:
-        self._model, self._job = model, job
+    def __init__(self, plan: ServerPlan, job: Job[ResultT], workers: int | None = None) -> None:
+        self._plan, self._job = plan, job
         self._workers = workers or max(1, cores() - 1)
-        self._crew: _Crew | None = None
-        self._last: _Crew | None = None
+        self._processes: _Processes | None = None
 
-    def stream(self, items: Iterable[Any], chunk: int = CHUNK) -> Iterator[Any]:
-        """The job's result for each item, in order; one stream at a time."""
-        crew, self._crew = self._crew or _Crew(self._model, self._job, self._workers), None
-        self._last = crew
+    def run(self, items: Iterable[ItemT], chunk: int = CHUNK) -> Iterator[Answer[ItemT, ResultT]]:
+        """The job's answer to each item, in order; one stream at a time.
+
+        An error that is not the item's own, or is the iterable's, is raised when all answers before it have been taken.
+        """
+        processes = self._processes or _Processes(self._plan, self._job, self._workers)
+        self._processes = processes
+        done = False
         try:
-            yield from crew.run(items, chunk)
-        except BaseException:
-            # It may still be at work on what nobody wants any more.
-            self._last = None
-            crew.close()
-            raise
-        self._crew = crew
+            yield from processes.run(items, chunk)
+            done = True
+        finally:
+            # They may still be at work on what nobody wants any more.
+            if not done:
+                self.close()
 
-    def load(self) -> tuple[Load, list[float]]:
-        """What the server of the last stream has done so far, and the CPU seconds that it and each worker took."""
-        if self._last is None:
+    def stats(self) -> tuple[ServerStats, list[float]]:
+        """What the server has done so far, and the CPU seconds that it and each worker took."""
+        if self._processes is None:
             raise InputError("There is no stream whose processes are at work.")
-        return self._last.load()
+        return self._processes.stats()
 
     def close(self) -> None:
-        if self._crew is not None:
-            self._crew.close()
-            self._crew = self._last = None
+        """End the processes."""
+        processes, self._processes = self._processes, None
+        if processes is not None:
+            processes.close()
+
+    def __enter__(self) -> DeviceStream[ResultT]:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
-class _Crew:
-    """The processes of one stream."""
+class _Processes:
+    """The server and the workers."""
 
-    def __init__(self, model: Model, job: Job, workers: int) -> None:
+    def __init__(self, plan: ServerPlan, job: Job[Any], workers: int) -> None:
         self._job = job
         self._members: list[Process] = []
         try:
             ends = [pair() for _ in range(workers)]
-            device = f"The process that runs the model on {model.device}"
-            self._members.append(Process(device, "server", model, [theirs for _, theirs in ends]))
+            device = f"The process that runs the model on {plan.device}"
+            self._members.append(Process(device, "server", plan, [theirs for _, theirs in ends]))
             for number, (ours, _) in enumerate(ends, 1):
                 self._members.append(Process(f"Worker process {number}", "worker", job, [ours]))
         except BaseException:
@@ -87,45 +90,60 @@ class _Crew:
             raise
         self._busy = dict.fromkeys(self._members[1:], 0)
         self._by_connection: dict[Any, Process] = {member.connection: member for member in self._members}
-        self._done: dict[int, list[Any]] = {}
-        self._owner: dict[int, Process] = {}
-        self._load: Load | None = None
+        self._sent: dict[int, tuple[Process, list[Any]]] = {}
+        self._results: dict[int, list[Any]] = {}
+        self._stats: ServerStats | None = None
+        self._number = 0
 
-    def run(self, items: Iterable[Any], chunk: int) -> Iterator[Any]:
+    def run(self, items: Iterable[ItemT], chunk: int) -> Iterator[Answer[ItemT, Any]]:
         source = iter(items)
         problem: BaseException | None = None
-        sent = taken = 0
+        taken = self._number
         more = True
-        while more or taken < sent:
-            while more and sent - taken < _AHEAD * len(self._busy):
-                batch: list[Any] = []
+        while more or taken < self._number:
+            while more and self._number - taken < _AHEAD * len(self._busy):
+                batch: list[ItemT] = []
                 try:
                     batch.extend(islice(source, chunk))
-                except Exception as error:  # the caller's own; raised below, behind the results before it
+                except Exception as error:  # the caller's own; raised below, behind the answers before it
                     problem = error
                 more = len(batch) == chunk and problem is None
                 if batch:
-                    self._give(sent, batch)
-                    sent += 1
-            while taken < sent and taken not in self._done:
+                    self._give(batch)
+            while taken < self._number and taken not in self._results:
                 self._listen()
-            for result in self._done.pop(taken, ()):
-                if isinstance(result, Failure):
-                    raise result.error
-                yield self._job.restore(result)
-            taken += 1
+            if taken < self._number:
+                _, batch = self._sent.pop(taken)
+                for item, result in zip(batch, self._results.pop(taken), strict=True):
+                    yield self._answer(item, result)
+                taken += 1
         if problem is not None:
             raise problem
 
-    def _give(self, number: int, batch: list[Any]) -> None:
+    def _answer(self, item: ItemT, result: Any) -> Answer[ItemT, Any]:
+        if not isinstance(result, Failure):
+            return Answer(item, self._job.unpack(result))
+        if isinstance(result.error, InputError):
+            return Answer(item, error=result.error)
+        raise result.error
+
+    def _give(self, batch: list[Any]) -> None:
         worker = min(self._busy, key=self._busy.__getitem__)
         self._busy[worker] += 1
-        self._owner[number] = worker
+        number = self._number
+        self._sent[number] = worker, batch
+        self._number += 1
         try:
-            send(worker.connection, (number, batch))
+            send(worker.connection, (number, [self._pack(item) for item in batch]))
         except OSError:
             # It has gone; what it said before that comes first.
             self._listen()
+
+    def _pack(self, item: Any) -> Any:
+        try:
+            return self._job.pack(item)
+        except InputError as error:
+            return Failure(error)
 
     def _listen(self) -> None:
         """Take every message that is there, waiting for one."""
@@ -136,19 +154,19 @@ class _Crew:
                 raise self._lost(self._by_connection[connection]) from None
             if isinstance(message, Failure):
                 raise message.error
-            if isinstance(message, Load):
-                self._load = message
+            if isinstance(message, ServerStats):
+                self._stats = message
                 continue
             number, results = message
-            self._done[number] = results
-            self._busy[self._owner.pop(number)] -= 1
+            self._results[number] = results
+            self._busy[self._sent[number][0]] -= 1
 
-    def load(self) -> tuple[Load, list[float]]:
-        self._load = None
+    def stats(self) -> tuple[ServerStats, list[float]]:
+        self._stats = None
         send(self._members[0].connection, None)
-        while self._load is None:
+        while self._stats is None:
             self._listen()
-        return self._load, [member.cpu_seconds() for member in self._members]
+        return self._stats, [member.cpu_seconds() for member in self._members]
 
     def _lost(self, member: Process) -> ErukgError:
         server = self._members[0]

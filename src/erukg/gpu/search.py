@@ -106,7 +106,7 @@ class DeviceSearch:
         return cls(plan, index, device, dense, queries) if queries >= 1 else None
 
     def search(self, lists: Lists) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The best documents of each query with their scores, a row each, in any order; 0 is the score of none."""
+        """The best documents of each query and their scores, a row per query in any order; 0 is the score of none."""
         if not len(lists):
             return np.empty((0, self._keep), np.int32), np.empty((0, self._keep), np.float32)
         ends = np.cumsum(lists.counts, dtype=np.int64)
@@ -162,7 +162,7 @@ class DeviceSearch:
         lengths = self._lengths[rows]
         before = np.cumsum(lengths) - lengths
         total = int(lengths.sum())
-        # One row a list: where its postings lie less where they go, and where its query's scores begin.
+        # One row per list: where its postings lie less where they go, and where its query's scores begin.
         lists = self._send(np.stack((self._starts[rows] - before, owner * self._documents)))
         which = torch.repeat_interleave(
             torch.arange(len(rows), device=self._device), self._send(lengths), output_size=total

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from erukg.backends.batch import Packed, join
 from erukg.backends.threads import cores
-from erukg.gpu.messages import ENCODE, READY, SEARCH, SWITCH, Load, Outbox, fail, read_into
+from erukg.gpu.messages import ENCODE, READY, SEARCH, SWITCH, Outbox, ServerStats, fail, read_into
 from erukg.gpu.queries import Lists, SearchPlan
 
 if TYPE_CHECKING:
     from erukg.gpu.search import DeviceSearch
 
-__all__ = ["Model", "serve"]
+__all__ = ["ServerPlan", "serve"]
 
 # Texts of a pass: more gain nothing, and let the workers wait for longer.
 _MOST_TEXTS = 768
@@ -37,8 +37,8 @@ Inbox: TypeAlias = queue.SimpleQueue[Order]
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """Which model is to be run, on what and how; `top` as `BatchEncoder.encode_batch` has it.
+class ServerPlan:
+    """Which model is to be run, on what and how; `top` as `TorchBackend.encode_packed` has it.
 
     With a `search` the server also finds the workers' neighbours, unless its device has too little memory for it.
     """
@@ -52,63 +52,65 @@ class Model:
     search: SearchPlan | None = None
 
 
-def serve(caller: Connection, outbox: Outbox, workers: Sequence[Connection], model: Model) -> None:
-    """Answer the workers until the caller has gone; whatever the caller sends is answered with the `Load` so far."""
+def serve(caller: Connection, outbox: Outbox, workers: Sequence[Connection], plan: ServerPlan) -> None:
+    """Answer the workers until the caller has gone; the caller, whatever it sends, gets the `ServerStats` so far."""
     import torch
 
-    from erukg.backends.torch.encoder import TorchEncoder
+    from erukg.backends.torch.backend import TorchBackend
 
     sys.setswitchinterval(SWITCH)
     # The other cores are busy: threads that have to wait for their turn there would make every step wait for them.
-    torch.set_num_threads(max(1, cores() - len(workers)) if model.device.startswith("cpu") else 1)
-    load = Load()
+    torch.set_num_threads(max(1, cores() - len(workers)) if plan.device.startswith("cpu") else 1)
+    stats = ServerStats()
     inboxes: dict[int, Inbox] = {SEARCH: queue.SimpleQueue(), ENCODE: queue.SimpleQueue()}
 
     def put(who: int, message: Any) -> None:
         if not who:
-            outbox.put(load)
+            outbox.put(stats)
             return
         kind, number, texts, content = message
         inboxes[kind].put((who - 1, number, texts, content))
 
     read_into(put, (caller, *workers), vital=1)
-    encoder = TorchEncoder.load(model.folder, model.precision, device=model.device, arithmetic=model.arithmetic)
-    encoder.warm_up(compiled=model.compiled)
-    search = _open_search(model)
-    load.on_device = search is not None
+    backend = TorchBackend.load(plan.folder, plan.precision, device=plan.device, arithmetic=plan.arithmetic)
+    backend.warm_up(compiled=plan.compiled)
+    search = _open_search(plan)
+    stats.on_device = search is not None
     outboxes = [Outbox(worker) for worker in workers]
     for each in outboxes:
         each.put((READY, search is not None))
     if search is not None:
-        _start(outbox, partial(_answer_searches, search, model.device, inboxes[SEARCH], outboxes, load))
+        _start(outbox, partial(_answer_searches, search, plan.device, inboxes[SEARCH], outboxes, stats))
     while True:
         taken = _take(inboxes[ENCODE])
         batches = [Packed(*content) for *_, content in taken]
         start = time.perf_counter()
-        answers = encoder.encode_batch(join(batches), model.top)
-        load.encode_seconds += time.perf_counter() - start
-        load.encoded_texts += len(answers.vectors)
-        load.passes += 1
-        for (worker, number, *_), part in zip(taken, answers.parts(batches), strict=True):
+        encodings = backend.encode_packed(join(batches), plan.top)
+        stats.encode_seconds += time.perf_counter() - start
+        stats.encoded_texts += len(encodings.vectors)
+        stats.passes += 1
+        for (worker, number, *_), part in zip(taken, encodings.parts(batches), strict=True):
             # Nothing that a stream gives has the vectors in it, and they are much of the way.
             outboxes[worker].put((ENCODE, number, part.arrays(vectors=False)))
 
 
-def _open_search(model: Model) -> DeviceSearch | None:
-    if model.search is None:
+def _open_search(plan: ServerPlan) -> DeviceSearch | None:
+    if plan.search is None:
         return None
     import torch
 
     from erukg.gpu.search import DeviceSearch
 
     try:
-        return DeviceSearch.open(model.search, torch.device(model.device))
+        return DeviceSearch.open(plan.search, torch.device(plan.device))
     except torch.cuda.OutOfMemoryError:  # others may use the device as well
         torch.cuda.empty_cache()
         return None
 
 
-def _answer_searches(search: DeviceSearch, device: str, inbox: Inbox, outboxes: Sequence[Outbox], load: Load) -> None:
+def _answer_searches(
+    search: DeviceSearch, device: str, inbox: Inbox, outboxes: Sequence[Outbox], stats: ServerStats
+) -> None:
     import torch
 
     with torch.cuda.stream(torch.cuda.Stream(device)) if device.startswith("cuda") else contextlib.nullcontext():
@@ -117,9 +119,9 @@ def _answer_searches(search: DeviceSearch, device: str, inbox: Inbox, outboxes: 
             batches = [Lists(*content) for *_, content in taken]
             start = time.perf_counter()
             documents, scores = search.search(Lists.join(batches))
-            load.search_seconds += time.perf_counter() - start
-            load.searched_texts += len(scores)
-            load.searches += 1
+            stats.search_seconds += time.perf_counter() - start
+            stats.searched_texts += len(scores)
+            stats.searches += 1
             row = 0
             for (worker, number, *_), batch in zip(taken, batches, strict=True):
                 rows = slice(row, row + len(batch))

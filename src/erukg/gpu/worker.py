@@ -1,4 +1,4 @@
-"""A worker: everything about a text but the model itself. It loads no torch."""
+"""A worker process: everything about a text but the model itself. It loads no torch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
-from erukg.backends.batch import Answers, pack, unpack
+from erukg.backends.batch import PackedEncodings, pack, unpack
 from erukg.collection.reader import Hits
+from erukg.core.backend import Pieces
 from erukg.gpu.jobs import Job, Task
 from erukg.gpu.messages import BEGIN, ENCODE, READY, SEARCH, SWITCH, Failure, Outbox, portable, read_into
 
@@ -18,13 +19,13 @@ __all__ = ["work"]
 _CALLER, _SERVER = 0, 1
 
 
-def work(caller: Connection, outbox: Outbox, server: Connection, job: Job) -> None:
+def work(caller: Connection, outbox: Outbox, server: Connection, job: Job[Any]) -> None:
     """Serve until the caller or the server has gone.
 
-    The caller sends (number, items) and gets (number, results), one result or `Failure` an item. In between, the
+    The caller sends (number, items) and gets (number, results), one result or `Failure` per item. In between, the
     server gets (SEARCH, number, texts, arrays of `Lists`) and answers (SEARCH, number, documents and scores), if it
     searches at all; then it gets (ENCODE, number, texts, arrays of `Packed`) and answers (ENCODE, number, arrays of
-    `Answers`). What it says first is (READY, whether it searches).
+    `PackedEncodings`). What it says first is (READY, whether it searches).
     """
     sys.setswitchinterval(SWITCH)
     inbox = _Inbox()
@@ -74,22 +75,22 @@ class _Worker:
             return
         chunk = self._waiting[number]
         if kind == SEARCH:
-            self._read(number, chunk, self._task.found(chunk.items, chunk.asked, *content))
+            self._prepare(number, chunk, self._task.choose_hits(chunk.sound, chunk.asked, *content))
         else:
             del self._waiting[number]
-            self._caller.put((number, chunk.finish(self._task, Answers(*content))))
+            self._caller.put((number, chunk.complete(self._task, PackedEncodings(*content))))
 
     def _begin(self, number: int, items: list[Any]) -> None:
         chunk = self._waiting[number] = _Chunk(items)
-        asked = self._task.ask(items) if self._on_device else None
+        asked = self._task.plan_search(chunk.sound) if self._on_device else None
         if asked is None:
-            self._read(number, chunk, [None] * len(items))
+            self._prepare(number, chunk, [None] * len(chunk.sound))
             return
         chunk.asked, lists = asked
         self._server.put((SEARCH, number, len(lists), lists.arrays()))
 
-    def _read(self, number: int, chunk: _Chunk, hits: list[Hits | None]) -> None:
-        if chunk.read(self._task, hits):
+    def _prepare(self, number: int, chunk: _Chunk, hits: list[Hits | None]) -> None:
+        if chunk.prepare(self._task, hits):
             self._server.put((ENCODE, number, len(chunk.packed), chunk.packed.arrays()))
         else:
             del self._waiting[number]
@@ -97,43 +98,37 @@ class _Worker:
 
 
 class _Chunk:
-    """Texts between the parts of the work."""
+    """Items between the parts of the work; those that the caller has refused come as `Failure` and stay so."""
 
     def __init__(self, items: list[Any]) -> None:
-        self.items = items
+        self.results: list[Any] = items
         self.asked: Any = None
-        self.results: list[Any] = [None] * len(items)
-        self._good: list[int] = []
-        self._kept: list[Any] = []
-        self._pieces: list[Any] = []
+        self._places = [i for i, item in enumerate(items) if not isinstance(item, Failure)]
+        self.sound = [items[i] for i in self._places]
+        self._prepared: list[tuple[int, Any, Pieces]] = []
 
-    def read(self, task: Task, hits: list[Hits | None]) -> bool:
-        """Prepare the texts for the model; False if none is left."""
+    def prepare(self, task: Task, hits: list[Hits | None]) -> bool:
+        """Prepare the items for the model; False if none is left."""
         ready = []
-        for i, (item, hit) in enumerate(zip(self.items, hits, strict=True)):
+        for i, item, hit in zip(self._places, self.sound, hits, strict=True):
             try:
-                kept, pieces, terms = task.read(item, hit)
-            except Exception as error:  # it belongs to this text alone, and is raised when its turn comes
+                kept, pieces, terms = task.prepare(item, hit)
+            except Exception as error:  # it belongs to this item alone, and is told when its turn comes
                 self.results[i] = portable(error)
                 continue
-            self._good.append(i)
-            self._kept.append(kept)
-            self._pieces.append(pieces)
+            self._prepared.append((i, kept, pieces))
             ready.append((pieces, terms))
-        self.items, self.asked = [], None
+        self.sound, self.asked = [], None
         self.packed = pack(ready, task.window)
         return bool(ready)
 
-    def finish(self, task: Task, answers: Answers) -> list[Any]:
-        top = answers.top_terms, answers.top_weights
-        for row, encoding in enumerate(unpack(self.packed, answers, self._pieces)):
-            best = None if top[0] is None or top[1] is None else (top[0][row], top[1][row])
+    def complete(self, task: Task, encodings: PackedEncodings) -> list[Any]:
+        terms, weights = encodings.top_terms, encodings.top_weights
+        unpacked = unpack(self.packed, encodings, [pieces for _, _, pieces in self._prepared])
+        for row, ((i, kept, _), encoding) in enumerate(zip(self._prepared, unpacked, strict=True)):
+            best = None if terms is None or weights is None else (terms[row], weights[row])
             try:
-                result = task.finish(self._kept[row], encoding, best)
+                self.results[i] = task.complete(kept, encoding, best)
             except Exception as error:  # as above
-                result = portable(error)
-            self.results[self._good[row]] = result
-            # The first error ends the stream, so what follows is never asked for.
-            if isinstance(result, Failure):
-                break
+                self.results[i] = portable(error)
         return self.results

@@ -31,11 +31,11 @@ class _ServiceTags:
     def classes(self, document: Document) -> NDArray[np.int8]:
         if self._generator.tagger is not None:
             return tag_classes(self._generator.tagger, document)
-        encoder = self._generator.encoder
+        encoder = self._generator.backend
         return encoder.encode(encoder.pieces(document.words), np.zeros(0, np.int32)).tags
 
     def describe(self) -> Mapping[str, Any]:
-        return {"tagger": "model", "weights": self._generator.encoder.fingerprint}
+        return {"tagger": "model", "weights": self._generator.backend.fingerprint}
 
 
 @dataclass(frozen=True)

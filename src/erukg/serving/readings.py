@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from typing import TypeAlias
 
-from erukg.backends import Encoding
+from erukg.core.backend import Encoding
 from erukg.core.results import Keyphrases
 from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator, Reading
@@ -41,7 +41,7 @@ class RecentReadings:
                 self._kept.move_to_end(key)
         if found is None:
             reading = self._generator.read(text, top_k, settings, id=id)
-            found = (len(text), reading, self._generator.encoder.encode(reading.pieces, reading.terms))
+            found = (len(text), reading, self._generator.backend.encode(reading.pieces, reading.terms))
             self._keep(key, found)
         _, reading, encoding = found
         return self._generator.finish(reading, encoding, top_k, settings, explain=explain, id=id)

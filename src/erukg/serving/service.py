@@ -81,7 +81,7 @@ class Service:
         self.baselines = Baselines(generator)
         self.jobs = Jobs(threads or cores(), self.limits.queue, self._warm_up, warmed, broken or self.log.failure)
         background = generator.background
-        self.model = str(getattr(getattr(generator.encoder, "folder", None), "name", "unnamed"))
+        self.model = str(getattr(getattr(generator.backend, "folder", None), "name", "unnamed"))
         self.collection = {"documents": len(background)} if background is not None else None
         self._end = b'],"model":%s,"collection":%s,"took_ms":%%.3f}' % (
             work.dump(self.model).replace(b"%", b"%%"),

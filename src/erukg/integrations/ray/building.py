@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from erukg._version import __version__
-from erukg.backends import BatchEncoder, Encoder, ModelFolder, find_model, load_encoder
+from erukg.backends import ModelFolder, OnnxBackend, find_model, load_backend
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.arrays import FileEntry
 from erukg.collection.assembling import assemble, check_target, write_part
@@ -66,11 +66,11 @@ class CollectionTask:
         }
 
     def load(self) -> Work:
-        return _CollectionWork(self, load_encoder(find_model(on_this_node(self.model)), self.device))
+        return _CollectionWork(self, load_backend(find_model(on_this_node(self.model)), self.device))
 
 
 class _CollectionWork:
-    def __init__(self, task: CollectionTask, encoder: Encoder) -> None:
+    def __init__(self, task: CollectionTask, encoder: OnnxBackend) -> None:
         self._task = task
         self._single = ModelAnalyser(encoder)
         self._analyser: Analyser = ModelAnalyser(encoder, threads=task.threads) if task.threads > 1 else self._single

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from erukg._version import __version__
-from erukg.backends import BatchEncoder, ModelFolder, find_model
+from erukg.backends import ModelFolder, find_model
 from erukg.backends.threads import past_refusals
 from erukg.core.expansion import check_row, expand_row
 from erukg.core.results import Keyphrases
@@ -162,7 +162,7 @@ class Batches:
     def __init__(self, generator: KeyphraseGenerator, top_k: int, explain: bool, threads: int) -> None:
         self._generator, self._top_k, self._explain, self._threads = generator, top_k, explain, threads
         self._standing: Standing | None = None
-        if isinstance(generator.encoder, BatchEncoder):
+        if isinstance(generator.backend, BatchEncoder):
             from erukg.gpu import standing_keyphrases
 
             self._standing = standing_keyphrases(generator, top_k, generator.settings, explain=explain, workers=threads)

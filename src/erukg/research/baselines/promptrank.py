@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.candidates import words_before
+from erukg.core.locating import words_before
 from erukg.errors import require
 from erukg.research.baselines.base import best
 from erukg.research.baselines.folders import digest, model_folder

@@ -97,19 +97,19 @@ class _TagHead:
     """The tags of a model of this package."""
 
     def __init__(self, model: str | None) -> None:
-        from erukg.backends import Encoder, find_model
+        from erukg.backends import OnnxBackend, find_model
 
-        self._encoder = Encoder.load(find_model(model))
+        self._backend = OnnxBackend.load(find_model(model))
 
     def classes(self, document: Document) -> NDArray[np.int8]:
-        pieces = self._encoder.pieces(document.words)
-        return self._encoder.encode(pieces, np.zeros(0, np.int32)).tags
+        pieces = self._backend.pieces(document.words)
+        return self._backend.encode(pieces, np.zeros(0, np.int32)).tags
 
     def describe(self) -> Mapping[str, Any]:
         return {
             "tagger": "model",
-            "weights": self._encoder.fingerprint,
-            "precision": self._encoder.folder.precision,
+            "weights": self._backend.fingerprint,
+            "precision": self._backend.folder.precision,
         }
 
 

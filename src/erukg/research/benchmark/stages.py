@@ -1,6 +1,6 @@
 """Where the time of one document goes.
 
-The generator itself is not touched: its encoder and its collection are given to it inside wrappers that keep the
+The generator itself is not touched: its back end and its collection are given to it inside wrappers that keep the
 time, parsing and phrase finding are timed by doing them once more, and what is then left of the whole is scoring.
 """
 
@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from erukg.core.candidates import noun_phrases
+from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
-from erukg.core.locating import locate_candidates
 from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator
 
@@ -20,7 +19,7 @@ __all__ = ["STAGES", "time_stages"]
 
 STAGES = ("parse", "tokenise", "neighbours", "encode", "tags and phrases", "score")
 
-_ENCODER = {"pieces": "tokenise", "phrase_terms": "tokenise", "encode": "encode"}
+_BACKEND = {"pieces": "tokenise", "phrase_terms": "tokenise", "encode": "encode"}
 _BACKGROUND = {"neighbourhood": "neighbours"}
 
 
@@ -61,9 +60,9 @@ def time_stages(
 ) -> dict[str, Any]:
     """Milliseconds a document and share of the whole of each stage, over all texts."""
     spent = dict.fromkeys(STAGES, 0.0)
-    encoder = _Clock(generator.encoder, _ENCODER, spent)
+    backend = _Clock(generator.backend, _BACKEND, spent)
     background = None if generator.background is None else _Clock(generator.background, _BACKGROUND, spent)
-    timed = KeyphraseGenerator(encoder, background, settings=settings)
+    timed = KeyphraseGenerator(backend, background, settings=settings)
     timed.generate(texts[0], top_k)
     spent.update(dict.fromkeys(STAGES, 0.0))
     whole = 0.0
@@ -73,7 +72,7 @@ def time_stages(
         end = time.perf_counter()
         document = Document.parse(text)
         parsed = time.perf_counter()
-        locate_candidates(document, noun_phrases(document, encoder.last["encode"].tags, settings.max_words))
+        find_candidates(document, backend.last["encode"].tags, settings.max_words)
         whole += end - start
         spent["parse"] += parsed - end
         spent["tags and phrases"] += time.perf_counter() - parsed

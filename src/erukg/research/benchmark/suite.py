@@ -178,7 +178,7 @@ def _described(plan: Plan, generator: KeyphraseGenerator, texts: Sequence[str], 
     return {
         **plain,
         "texts": {"built_in": built_in, "documents": len(texts), "mean_words": sum(words) / len(words)},
-        "model_fingerprint": generator.encoder.fingerprint,
+        "model_fingerprint": generator.backend.fingerprint,
         "collection_documents": len(background) if background is not None else None,
         "generator": generator.settings.to_dict(),
     }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["GeneratorSystem", "make"]
 
 #: Everything that decides a prediction besides the model, the collection and the settings, which describe themselves.
-SOURCES = ("core", "backends", "collection", "generator.py", "taggers.py")
+SOURCES = ("core", "backends", "collection")
 
 
 class GeneratorSystem:
@@ -42,7 +42,7 @@ class GeneratorSystem:
             return loaded
         from erukg.generator import KeyphraseGenerator
 
-        return KeyphraseGenerator(loaded.encoder, loaded.background, tagger=self._tagger[0])
+        return KeyphraseGenerator(loaded.backend, loaded.background, tagger=self._tagger[0])
 
     @cached_property
     def _tagger(self) -> tuple[Tagger, dict[str, str]] | None:
@@ -59,12 +59,13 @@ class GeneratorSystem:
             "collection": describe_collection(self.generator) if self.settings.uses_neighbours else None,
             **({} if self._tagger is None else {"tagger": self._tagger[1]}),
             "top_k": DEPTH,
-            "code": source_hash(*SOURCES),
+            "code": source_hash(*SOURCES, *(() if self._tagger is None else ("taggers.py",))),
         }
 
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
         texts = ((record.id, record.text) for record in records)
-        for result in self.generator.generate_batch(texts, DEPTH, self.settings, threads=self._options.threads):
+        for answer in self.generator.stream(texts, DEPTH, self.settings, threads=self._options.threads):
+            result = answer.unwrap()
             present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (result.present, result.absent))
             yield present, absent
 

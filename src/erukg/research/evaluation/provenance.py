@@ -35,9 +35,9 @@ def source_hash(*parts: str) -> str:
 
 def describe_model(generator: KeyphraseGenerator) -> dict[str, Any]:
     """What tells one model from another, its precision included."""
-    encoder = generator.encoder
-    out: dict[str, Any] = {"weights": encoder.fingerprint}
-    folder = getattr(encoder, "folder", None)
+    backend = generator.backend
+    out: dict[str, Any] = {"weights": backend.fingerprint}
+    folder = getattr(backend, "folder", None)
     if folder is not None:
         listed = json.dumps(folder.config["files"], sort_keys=True).encode()
         out |= {"name": folder.name, "precision": folder.precision, "files": hashlib.sha256(listed).hexdigest()}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import oracle
 from erukg import KeyphraseGenerator, Settings
-from erukg.backends import Encoding, Pieces
+from erukg.core.backend import Encoding, Pieces
 from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER
 from erukg.core.folding import hash_phrases
 from erukg.core.neighbours import Neighbourhood, Source, Terms
@@ -23,15 +23,16 @@ WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", 
 CLASSES = {"N": NOUN, "J": ADJECTIVE, "C": NUMBER, "O": OTHER}
 
 
-class TableEncoder:
+class TableBackend:
     """Weights, pieces and tags straight from a case's tables."""
 
-    fingerprint = term_space = "table"
+    name = fingerprint = term_space = "table"
 
     def __init__(self, case: oracle.Case) -> None:
         self.case = case
         self.terms = sorted({t for pieces in case.pieces.values() for t in pieces})
         self.ids = {term: i for i, term in enumerate(self.terms)}
+        self.vocab_size = len(self.terms)
 
     def pieces(self, words: Sequence[str]) -> Pieces:
         rows = [[self.ids[t] for t in self.case.pieces.get(word, [])] for word in words]
@@ -51,13 +52,16 @@ class TableEncoder:
         tags = [CLASSES[tag] for clause in self.case.clauses for _, tag in [*clause, (".", "O")]]
         return Encoding(weights, np.array(tags, np.int8), np.zeros(1, np.float32))
 
+    def encode_batch(self, texts: Sequence[tuple[Pieces, NDArray[np.int32]]]) -> list[Encoding]:
+        return [self.encode(pieces, terms) for pieces, terms in texts]
+
 
 class TableBackground:
     """A collection whose neighbours are a case's, whatever the text."""
 
     fingerprint = "table"
 
-    def __init__(self, case: oracle.Case, encoder: TableEncoder) -> None:
+    def __init__(self, case: oracle.Case, encoder: TableBackend) -> None:
         self.case, self.encoder = case, encoder
         self.listed = [" ".join(p) for p in case.glossary]
         self._hashes = hash_phrases(self.listed)
@@ -161,7 +165,7 @@ def random_case(r: Random) -> oracle.Case:
 
 
 def check(case: oracle.Case) -> None:
-    encoder = TableEncoder(case)
+    encoder = TableBackend(case)
     generator = KeyphraseGenerator(encoder, TableBackground(case, encoder))
     text = " ".join(f"{' '.join(word for word, _ in clause)} ." for clause in case.clauses)
     result = generator.generate(

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erukg import KeyphraseGenerator, Settings, fold
+from erukg import KeyphraseGenerator, Keyphrases, Settings, fold
+from erukg.core.document import Document
+from erukg.core.factors import FACTORS
+from erukg.core.inputs import InputDocument
 from erukg.errors import InputError, ModelError, SettingsError
 from tiny import ADJECTIVES, NOUNS, OTHERS, write_model
 
@@ -88,6 +94,7 @@ def test_explanations_multiply_to_the_score(tiny_generator: KeyphraseGenerator) 
             e = k.explanation
             assert e is not None
             assert math.prod(e.factors.values()) == pytest.approx(k.score, rel=1e-9)
+            assert list(e.factors) == [factor.name for factor in FACTORS if factor.present]
             total = sum(t.weight for t in e.terms)
             assert total / (len(e.terms) - chosen.length_penalty) == pytest.approx(e.informativeness)
             for t in e.terms:
@@ -127,15 +134,80 @@ def test_batch_equals_one_at_a_time(tiny_generator: KeyphraseGenerator) -> None:
     for threads in (1, 2, 8, None):
         assert list(tiny_generator.generate_batch(TEXTS, threads=threads)) == alone
     assert list(tiny_generator.extract_batch(TEXTS)) == [tiny_generator.extract(t) for t in TEXTS]
-    assert list(tiny_generator.rank_batch(TEXTS, NOUNS)) == [tiny_generator.rank(t, NOUNS) for t in TEXTS]
+    assert [list(r) for r in tiny_generator.rank_batch(TEXTS, NOUNS)] == [tiny_generator.rank(t, NOUNS) for t in TEXTS]
     named = list(tiny_generator.generate_batch([("a", TEXT), (None, TEXT), TEXT]))
     assert [r.id for r in named] == ["a", None, None]
+
+
+GOOD_AND_BAD = [
+    TEXT,
+    None,
+    ("a", TEXT),
+    (1, TEXT),
+    ("b", 7),
+    {"id": 3, "title": "Sparse retrieval", "text": TEXT},
+    {"id": "empty", "body": TEXT},
+    {"id": ["x"], "text": TEXT},
+    b"bytes",
+    InputDocument("c", TEXT, "here:1"),
+    Document.parse(TEXT),
+    ("too", "many", "parts"),
+]
+
+
+def test_a_stream_answers_every_item(tiny_generator: KeyphraseGenerator) -> None:
+    for threads in (1, 3):
+        answers = list(tiny_generator.stream(iter(GOOD_AND_BAD), threads=threads))
+        assert [answer.item for answer in answers] == GOOD_AND_BAD, "the caller's own items come back, in order"
+        for answer in answers:
+            assert (answer.result is None) != (answer.error is None)
+            with nullcontext() if answer.error is None else pytest.raises(InputError):
+                answer.unwrap()
+        assert [i for i, answer in enumerate(answers) if answer.error] == [1, 4, 6, 7, 8, 11]
+    results = list(tiny_generator.generate_batch(GOOD_AND_BAD))
+    assert [r.id for r in results] == [None, None, "a", "1", None, "3", None, None, None, "c", None, None]
+    assert results[0].present == results[2].present == results[9].present == results[10].present
+    assert [bool(r.error) for r in results] == [answer.error is not None for answer in answers]
+    assert results[1].error is not None
+    assert "a mapping with 'text'" in results[1].error, "it says what to pass"
+    assert results[1].to_dict() == {"id": None, "present": [], "absent": [], "error": results[1].error}
+    assert Keyphrases.from_json(results[1].to_json()) == results[1]
+    ranked = list(tiny_generator.rank_batch(GOOD_AND_BAD, ["sea ice"]))
+    assert [bool(r.error) for r in ranked] == [bool(r.error) for r in results]
+    assert [r.id for r in ranked if not r.error] == [r.id for r in results if not r.error]
+    assert ranked[0][0].phrase == "sea ice"
+
+
+class Frame:
+    columns = ("title", "text")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize("items", [TEXT, b"bytes", {"id": 1, "text": TEXT}, Frame(), None, 7, Document.parse(TEXT)])
+def test_what_is_not_many_documents_is_refused_at_once(tiny_generator: KeyphraseGenerator, items: Any) -> None:
+    for call in (tiny_generator.stream, tiny_generator.generate_batch, tiny_generator.extract_batch):
+        with pytest.raises(InputError, match="a list or another iterable of a text"):
+            call(items)
+    with pytest.raises(InputError, match="a list or another iterable of a text"):
+        tiny_generator.rank_batch(items, ["sea ice"])
+
+
+def test_an_error_that_is_not_an_items_own_ends_the_stream(tiny_model: Path) -> None:
+    class Broken:
+        def tag(self, words: Sequence[str]) -> list[str]:
+            raise RuntimeError("broken")
+
+    generator = KeyphraseGenerator.from_pretrained(tiny_model, collection=False, tagger=Broken())
+    with pytest.raises(RuntimeError, match="broken"):
+        list(generator.generate_batch([TEXT]))
 
 
 def test_batch_takes_an_endless_stream(tiny_generator: KeyphraseGenerator) -> None:
     taken = 0
 
-    def stream():
+    def stream() -> Iterator[str]:
         nonlocal taken
         while True:
             taken += 1
@@ -145,6 +217,7 @@ def test_batch_takes_an_endless_stream(tiny_generator: KeyphraseGenerator) -> No
     for _ in range(20):
         next(results)
     assert taken < 20 + 2 * 4 + 2
+    assert isinstance(results, Generator)
     results.close()
 
 
@@ -222,7 +295,7 @@ def test_rank_with_a_prepared_list(tiny_generator: KeyphraseGenerator) -> None:
 
 @pytest.mark.parametrize("text", [None, b"bytes", 3, ["list"]])
 def test_only_strings_are_documents(tiny_generator: KeyphraseGenerator, text: object) -> None:
-    with pytest.raises(InputError, match="must be a string"):
+    with pytest.raises(InputError, match="must be a string or a Document"):
         tiny_generator.generate(text)  # type: ignore[arg-type]
 
 
@@ -241,7 +314,7 @@ def test_mistakes_are_named(tiny_generator: KeyphraseGenerator, tmp_path: Path) 
 
 def test_a_plugged_in_tagger_decides(tiny_model: Path) -> None:
     class Everything:
-        def tag(self, words):
+        def tag(self, words: Sequence[str]) -> list[str]:
             return ["NN" if w == "quickly" else "RB" for w in words]
 
     generator = KeyphraseGenerator.from_pretrained(tiny_model, collection=False, tagger=Everything())

@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erukg.backends.batch import Answers, Packed, join, pack, unpack
-from erukg.backends.onnx_encoder import windows
-from erukg.backends.vocabulary import Pieces
+from erukg.backends.batch import Packed, PackedEncodings, join, pack, unpack, windows
+from erukg.core.backend import Pieces
 
 WINDOW = 12
 
@@ -60,12 +59,12 @@ def test_a_word_is_tagged_where_it_is_farthest_from_an_edge(lengths: list[int]) 
 def test_answers_come_apart_as_texts_were_joined() -> None:
     texts = [make([1, 0, 2], 2), make([], 0), make([3], 1)]
     batches = [pack(texts[:2], WINDOW), pack(texts[2:], WINDOW)]
-    answers = Answers(np.arange(3, dtype=np.float32), np.array([1, 2, 3], np.int8), np.ones((3, 4), np.float32))
+    answers = PackedEncodings(np.arange(3, dtype=np.float32), np.array([1, 2, 3], np.int8), np.ones((3, 4), np.float32))
     parts = answers.parts(batches)
     assert [part.weights.tolist() for part in parts] == [[0, 1], [2]]
-    sent = [Answers(*part.arrays(vectors=False)) for part in parts]
+    sent = [PackedEncodings(*part.arrays(vectors=False)) for part in parts]
     assert [part.vectors.shape for part in sent] == [(2, 0), (1, 0)]
     first, empty = unpack(batches[0], sent[0], [pieces for pieces, _ in texts[:2]])
     assert first.tags.tolist() == [1, 0, 2]
     assert len(empty.tags) == len(empty.weights) == 0
-    assert unpack(batches[1], Answers(*parts[1].arrays()), [texts[2][0]])[0].vector.tolist() == [1] * 4
+    assert unpack(batches[1], PackedEncodings(*parts[1].arrays()), [texts[2][0]])[0].vector.tolist() == [1] * 4

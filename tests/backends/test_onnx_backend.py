@@ -4,13 +4,14 @@ import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from erukg.backends import Encoder, ModelFolder, find_model
-from erukg.backends.onnx_encoder import windows
+from erukg.backends import ModelFolder, OnnxBackend, find_model
+from erukg.backends.batch import windows
 from erukg.backends.session import PEAKS, open_session
 from erukg.errors import ModelError
 from tiny import write_model
@@ -18,15 +19,15 @@ from tiny import write_model
 SENTENCE = "we propose a deep neural network for sea ice radar image search , quickly .".split()
 
 
-def every_term(encoder: Encoder) -> np.ndarray:
+def every_term(encoder: OnnxBackend) -> np.ndarray:
     return np.arange(encoder.vocab_size, dtype=np.int32)
 
 
-def test_weights_are_the_full_head_max_pooled(tiny_encoder: Encoder) -> None:
+def test_weights_are_the_full_head_max_pooled(tiny_encoder: OnnxBackend) -> None:
     pieces = tiny_encoder.pieces(SENTENCE)
     weights = tiny_encoder.encode(pieces, every_term(tiny_encoder)).weights
     states, _, _ = tiny_encoder._run(pieces.ids)
-    logits = states @ tiny_encoder._embeddings.T + tiny_encoder._bias
+    logits = states @ tiny_encoder.head.embeddings.T + tiny_encoder.head.bias
     expected = np.log1p(np.maximum(logits, 0)).max(axis=0)
     expected[tiny_encoder.vocabulary.special] = 0
     np.testing.assert_allclose(weights, expected, rtol=1e-5, atol=1e-6)
@@ -42,7 +43,7 @@ def test_peaks_are_the_largest_products() -> None:
         np.testing.assert_allclose(found, (states @ rows.T).max(axis=0), rtol=1e-5, atol=1e-5)
 
 
-def test_asking_for_some_terms_gives_the_same_weights(tiny_encoder: Encoder) -> None:
+def test_asking_for_some_terms_gives_the_same_weights(tiny_encoder: OnnxBackend) -> None:
     pieces = tiny_encoder.pieces(SENTENCE)
     full = tiny_encoder.encode(pieces, every_term(tiny_encoder))
     some = np.array([7, 3, 99, 3], np.int32)
@@ -51,7 +52,7 @@ def test_asking_for_some_terms_gives_the_same_weights(tiny_encoder: Encoder) -> 
     np.testing.assert_array_equal(part.tags, full.tags)
 
 
-def test_tags_follow_the_lexicon(tiny_encoder: Encoder) -> None:
+def test_tags_follow_the_lexicon(tiny_encoder: OnnxBackend) -> None:
     tags = tiny_encoder.encode(tiny_encoder.pieces(SENTENCE), np.empty(0, np.int32)).tags
     assert dict(zip(SENTENCE, tags.tolist(), strict=True)) == {
         **dict.fromkeys(["we", "propose", "a", "for", ",", "quickly", "."], 0),
@@ -60,13 +61,16 @@ def test_tags_follow_the_lexicon(tiny_encoder: Encoder) -> None:
     }
 
 
-def test_long_texts_run_in_windows(tiny_encoder: Encoder) -> None:
+def test_long_texts_run_in_windows(tiny_encoder: OnnxBackend) -> None:
     pieces = tiny_encoder.pieces(SENTENCE * 40)
     ranges = windows(len(pieces.ids), tiny_encoder.window)
     assert len(ranges) > 5
     assert {i for a, b in ranges for i in range(a, b)} == set(range(len(pieces.ids)))
     whole = tiny_encoder.encode(pieces, every_term(tiny_encoder))
-    parts = [tiny_encoder._run(pieces.ids[a:b])[0] @ tiny_encoder._embeddings.T + tiny_encoder._bias for a, b in ranges]
+    parts = [
+        tiny_encoder._run(pieces.ids[a:b])[0] @ tiny_encoder.head.embeddings.T + tiny_encoder.head.bias
+        for a, b in ranges
+    ]
     expected = np.log1p(np.maximum(np.concatenate(parts).max(axis=0), 0))
     expected[tiny_encoder.vocabulary.special] = 0
     np.testing.assert_allclose(whole.weights, expected, rtol=1e-5, atol=1e-6)
@@ -74,7 +78,7 @@ def test_long_texts_run_in_windows(tiny_encoder: Encoder) -> None:
 
 
 def load_and_run(folder: Path) -> None:
-    encoder = Encoder.load(folder)
+    encoder = OnnxBackend.load(folder)
     encoder.encode(encoder.pieces(SENTENCE), every_term(encoder))
 
 
@@ -94,7 +98,7 @@ def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path)
     rng = np.random.default_rng(4)
     head = {"tag_bias": rng.normal(size=4), "tag_out": rng.normal(size=(4, 4)), "tag_out_bias": rng.normal(size=4)}
     head = {name: values.astype(np.float32) for name, values in head.items()}
-    encoder = Encoder.load(with_head(tiny_model, tmp_path / "m", **head))
+    encoder = OnnxBackend.load(with_head(tiny_model, tmp_path / "m", **head))
     vocabulary = ["network", "neural", "2020", "7a", "quickly", "abc", "the", "", "graphical", "y9", "x" * 30]
     words = [vocabulary[i] for i in rng.integers(len(vocabulary), size=300)]
     pieces = encoder.pieces(words)
@@ -135,8 +139,8 @@ def test_a_tag_head_that_does_not_fit_is_refused(
         load_and_run(folder)
 
 
-def test_int8_is_close_to_fp32(tiny_encoder: Encoder, tmp_path: Path) -> None:
-    small = Encoder.load(write_model(tmp_path / "int8", int8=True))
+def test_int8_is_close_to_fp32(tiny_encoder: OnnxBackend, tmp_path: Path) -> None:
+    small = OnnxBackend.load(write_model(tmp_path / "int8", int8=True))
     assert small.folder.precision == "int8"
     assert small.fingerprint == tiny_encoder.fingerprint
     pieces = tiny_encoder.pieces(SENTENCE)
@@ -146,24 +150,24 @@ def test_int8_is_close_to_fp32(tiny_encoder: Encoder, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [[], [""], ["\ud800"], ["漢字"], ["🙂"], ["\x00"], ["x" * 5000]])
-def test_odd_words(tiny_encoder: Encoder, words: list[str]) -> None:
+def test_odd_words(tiny_encoder: OnnxBackend, words: list[str]) -> None:
     encoding = tiny_encoder.encode(tiny_encoder.pieces(words), every_term(tiny_encoder))
     assert len(encoding.tags) == len(words)
     assert np.isfinite(encoding.weights).all()
 
 
 def test_threads_share_one_encoder(tiny_model: Path) -> None:
-    encoder = Encoder.load(tiny_model)
+    encoder = OnnxBackend.load(tiny_model)
     texts = [SENTENCE[i:] + SENTENCE[:i] for i in range(len(SENTENCE))] * 4
     alone = [encoder.encode(encoder.pieces(t), every_term(encoder)).weights for t in texts]
-    fresh = Encoder.load(tiny_model)
+    fresh = OnnxBackend.load(tiny_model)
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda t: fresh.encode(fresh.pieces(t), every_term(fresh)).weights, texts))
     for a, b in zip(alone, together, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
-def test_phrase_terms(tiny_encoder: Encoder) -> None:
+def test_phrase_terms(tiny_encoder: OnnxBackend) -> None:
     terms = tiny_encoder.phrase_terms(["neural networks", "", "sea ice radar"])
     assert np.diff(terms.indptr).tolist() == [2, 0, 3]
     assert tiny_encoder.tokens(terms.ids) == ["neural", "networks", "sea", "ice", "radar"]
@@ -187,11 +191,13 @@ def edit(folder: Path, **changes: object) -> None:
         ({"files": {}}, "says None"),
     ],
 )
-def test_wrong_configuration_is_refused(tiny_model: Path, tmp_path: Path, changes: dict, message: str) -> None:
+def test_wrong_configuration_is_refused(
+    tiny_model: Path, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
     edit(folder, **changes)
     with pytest.raises(ModelError, match=message):
-        Encoder.load(folder)
+        OnnxBackend.load(folder)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "head.safetensors", "encoder.onnx"])
@@ -200,10 +206,10 @@ def test_missing_or_cut_files_are_named(tiny_model: Path, tmp_path: Path, name: 
     data = (folder / name).read_bytes()
     (folder / name).write_bytes(data[: len(data) // 2])
     with pytest.raises(ModelError, match=name.replace(".", r"\.")):
-        Encoder.load(folder)
+        OnnxBackend.load(folder)
     (folder / name).unlink()
     with pytest.raises(ModelError, match=name.replace(".", r"\.")):
-        Encoder.load(folder)
+        OnnxBackend.load(folder)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "head.safetensors", "encoder.onnx"])

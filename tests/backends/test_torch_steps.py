@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
@@ -29,17 +31,18 @@ VERSION = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
 SAME_BITS = torch.backends.cpu.get_cpu_capability() == "AVX512" and VERSION in ((1, 30), (1, 31))
 
 
-def runtime(nodes: list, inputs: dict[str, np.ndarray]) -> np.ndarray:
+def runtime(nodes: list[Any], inputs: dict[str, NDArray[Any]]) -> NDArray[Any]:
     """What ONNX Runtime gives for the output `y` of a small graph."""
     given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape) for name, array in inputs.items()]
     graph = helper.make_graph(nodes, "g", given, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(["y"], inputs)[0]
+    found: NDArray[Any] = session.run(["y"], inputs)[0]
+    return found
 
 
-def compare(got: torch.Tensor, expected: np.ndarray, tolerance: float) -> None:
+def compare(got: Any, expected: np.ndarray, tolerance: float) -> None:
     np.testing.assert_allclose(got.numpy(), expected, atol=tolerance, rtol=tolerance)
     if SAME_BITS:
         np.testing.assert_array_equal(got.numpy(), expected)
@@ -99,7 +102,7 @@ def test_padding_changes_nothing(steps: Steps) -> None:
     rows, alone = Rows(torch.tensor([40, 9], dtype=torch.int32), 40), whole(1, 9)
     norm = torch.ones(48), torch.zeros(48)
 
-    def results(x: torch.Tensor, rows: Rows) -> list[torch.Tensor]:
+    def results(x: Any, rows: Rows) -> list[Any]:
         codes = steps.quantise(x, None, rows)
         product = linear.product(codes)
         after = steps.gelu(product, codes, linear, rows)

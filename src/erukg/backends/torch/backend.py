@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +14,15 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from erukg.backends.batch import Answers, BatchEncoder, Packed, pack, unpack
+from erukg.backends.batch import Packed, PackedEncodings, pack, unpack
 from erukg.backends.folder import ModelFolder
-from erukg.backends.onnx_encoder import Encoding, read_parts
+from erukg.backends.model import ModelBackend
 from erukg.backends.torch.network import ARITHMETIC, Network
 from erukg.backends.torch.weights import read_weights
-from erukg.backends.vocabulary import Pieces, Vocabulary
-from erukg.errors import InputError, ModelError
+from erukg.core.backend import Encoding, Pieces
+from erukg.errors import InputError
 
-__all__ = ["TorchEncoder"]
+__all__ = ["TorchBackend"]
 
 Tensor: TypeAlias = torch.Tensor
 
@@ -44,11 +44,11 @@ _MANY_TERMS = 1024
 _COLUMNS = 64 * 96
 
 
-class TorchEncoder(BatchEncoder):
+class TorchBackend(ModelBackend):
     """The term-importance model (Eq. 1) with its tag head, run by torch.
 
-    It gives what `Encoder` gives up to rounding. With the arithmetic "int8" of an 8-bit model, the default there, it
-    follows the order of operations of the CPU, on a GPU by kernels that need Triton, which torch for CUDA brings on
+    It gives what `OnnxBackend` gives up to rounding. With the arithmetic "int8" of an 8-bit model, the default there,
+    it follows the order of operations of the CPU, on a GPU by kernels that need Triton, which torch for CUDA brings on
     Linux; without them both still round alike, but single codes differ. Safe to use from several threads, one pass at
     a time.
     """
@@ -56,13 +56,11 @@ class TorchEncoder(BatchEncoder):
     def __init__(
         self,
         folder: ModelFolder,
-        vocabulary: Vocabulary,
-        head: dict[str, Any],
         device: str | torch.device = "cuda",
         arithmetic: str | None = None,
         compiled: bool = False,
     ) -> None:
-        super().__init__(folder, vocabulary, head, 1)
+        super().__init__(folder)
         try:
             self.device = torch.device(device)
         except RuntimeError:
@@ -84,16 +82,9 @@ class TorchEncoder(BatchEncoder):
     @cached_property
     def _network(self) -> Network:
         """Loaded when first used: a process that only hands texts to another one needs none."""
-        table = self._rows(self._every_term)
-        if self._scales is not None:
-            table *= self._scales[:, None]
+        table = self.head.scaled_rows(self.every_term)
         network = Network(read_weights(self.folder), table, self.device, self.arithmetic)
-        wanted = 2 * len(self._tag_head[0])
-        if network.tag_width != wanted:
-            raise ModelError(
-                f"{self.folder.graph} has tags of width {network.tag_width} where {self.folder.head.name} asks for "
-                f"{wanted}; copy or export the model again."
-            )
+        self.check_tag_width(network.tag_width)
         return network
 
     def warm_up(self, *, compiled: bool = False) -> bool:
@@ -107,11 +98,11 @@ class TorchEncoder(BatchEncoder):
             self._network.compile()
             try:
                 for some in (texts[:1], texts):
-                    self.encode_batch(pack(some, self.window))
+                    self.encode_batch(some)
                 return True
             except Exception:  # a missing compiler, an old card: compiling may fail in as many ways as there are
                 self._network.use_plain()
-        self.encode_batch(pack(texts, self.window))
+        self.encode_batch(texts)
         return self._network.has_kernels
 
     @cached_property
@@ -125,17 +116,15 @@ class TorchEncoder(BatchEncoder):
 
     @cached_property
     def _head_bias(self) -> Tensor:
-        return torch.tensor(self._bias, device=self.device)
+        return torch.tensor(self.head.bias, device=self.device)
 
     @cached_property
     def _tag_parts(self) -> list[Tensor]:
-        return [torch.tensor(part, device=self.device) for part in self._tag_head]
+        return [torch.tensor(part, device=self.device) for part in self.head.tag_head]
 
     @cached_property
     def _special(self) -> Tensor:
-        special = torch.zeros(self.vocab_size, dtype=torch.bool)
-        special[self.vocabulary.special.tolist()] = True
-        return special.to(self.device)
+        return torch.from_numpy(self.is_special).to(self.device)
 
     @cached_property
     def _columns(self) -> Tensor:
@@ -149,31 +138,34 @@ class TorchEncoder(BatchEncoder):
         cls,
         path: str | Path,
         precision: str | None = None,
-        threads: int = 1,
         *,
         device: str | torch.device = "cuda",
         arithmetic: str | None = None,
         compiled: bool = False,
-    ) -> TorchEncoder:
+    ) -> TorchBackend:
         """Open the model in the folder `path` on a device; `arithmetic` is one of int8, fp32, bf16 and fp16.
 
         With `compiled`, streams let torch compile the steps between matrix products first, which pays for long ones.
         """
-        return cls(*read_parts(path, precision), device, arithmetic, compiled)
+        return cls(ModelFolder.open(Path(path), precision), device, arithmetic, compiled)
 
     def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
-        """Run the model over one text, as `Encoder.encode`."""
-        packed = pack([(pieces, terms)], self.window)
-        return unpack(packed, self.encode_batch(packed), [pieces])[0]
+        """Run the model over one text of any length."""
+        return self.encode_batch([(pieces, terms)])[0]
 
-    def encode_batch(self, packed: Packed, top: int = 0) -> Answers:
+    def encode_batch(self, texts: Sequence[tuple[Pieces, NDArray[np.int32]]]) -> list[Encoding]:
+        """Run the model over several texts at once."""
+        packed = pack(texts, self.window)
+        return unpack(packed, self.encode_packed(packed), [pieces for pieces, _ in texts])
+
+    def encode_packed(self, packed: Packed, top: int = 0) -> PackedEncodings:
         """Run the model over packed texts; with `top`, also the terms of largest weight of the whole vocabulary."""
         # Kernels run on whatever device is the current one.
         current = torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
         with self._turn, torch.inference_mode(), current:
             return self._encode(packed, top)
 
-    def _encode(self, packed: Packed, top: int) -> Answers:
+    def _encode(self, packed: Packed, top: int) -> PackedEncodings:
         device, texts = self.device, len(packed)
         ids, terms = self._send(packed.ids), self._send(packed.terms)
         # One place more than there are terms takes what padding gives.
@@ -200,7 +192,7 @@ class TorchEncoder(BatchEncoder):
         weights = torch.log1p((peaks[:-1] + self._head_bias[terms]).clamp(min=0))
         weights = torch.where(self._special[terms], 0.0, weights)
         most = None if best is None else self._best(best, top)
-        return Answers(
+        return PackedEncodings(
             weights.cpu().numpy(),
             tags.cpu().numpy(),
             F.normalize(vectors, dim=1).cpu().numpy(),

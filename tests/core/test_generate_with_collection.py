@@ -53,7 +53,7 @@ def test_absent_phrases_are_absent_and_say_where_they_come_from(
 
 def test_scores_follow_from_the_neighbourhood(generator: KeyphraseGenerator, rows: list[dict[str, str]]) -> None:
     """Recompute every score in plain Python from what the collection and the encoder say."""
-    background, encoder = generator.background, generator.encoder
+    background, encoder = generator.background, generator.backend
     assert isinstance(background, Collection)
     for row in rows[:10]:
         text = text_of(row).replace(row["title"], "A title")
@@ -102,7 +102,7 @@ def test_batch_and_threads_give_the_same(generator: KeyphraseGenerator, rows: li
 
 def test_extraction_leaves_the_collection_alone(generator: KeyphraseGenerator, rows: list[dict[str, str]]) -> None:
     text = text_of(rows[0])
-    without = KeyphraseGenerator(generator.encoder)
+    without = KeyphraseGenerator(generator.backend)
     assert generator.extract(text) == without.extract(text)
     assert generator.generate(text, settings=Settings(neighbours=0)).absent == ()
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erukg.core.candidates import Candidates, noun_phrases, occurrences, penn_class, word_position, words_before
+from core.test_document import texts
+from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, Candidates, find_candidates, noun_phrases, penn_class
 from erukg.core.document import Document
 from erukg.core.folding import fold
+from erukg.core.locating import locate, words_before
 from erukg.errors import InputError
-from test_document import texts
 
 PAPER = nltk.RegexpParser("NP: {(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>}")
 
@@ -88,17 +89,30 @@ def test_one_class_a_word() -> None:
         noun_phrases(Document.parse("two words"), np.zeros(1, np.int8))
 
 
+def spans_of(document: Document, folds: list[str]) -> list[tuple[tuple[int, int], ...]]:
+    return [place.spans if place is not None else () for place in locate(document, folds)]
+
+
+def test_candidates_count_every_occurrence_and_noun_phrases_their_own() -> None:
+    text = "sparse networks of networks"
+    document = Document.parse(text)
+    classes = np.array([ADJECTIVE, NOUN, OTHER, NOUN], np.int8)
+    assert noun_phrases(document, classes).counts.tolist() == [1, 1]
+    found = find_candidates(document, classes)
+    assert found.folds == ("sparse network", "network")
+    assert [len(spans) for spans in found.spans] == found.counts.tolist() == [1, 2]
+    assert found.positions.tolist() == [0, 1]
+
+
 def test_occurrences_are_whole_words_without_breaks() -> None:
     text = "Peer-to-peer ice in devices; ice\n\nnets, an Ice net. Ices"
     document = Document.parse(text)
-    ice, net, peer, part, absent = occurrences(
-        document, ["ice", "ice net", "peer to peer ice", "to peer", "device ice"]
-    )
+    ice, net, peer, part, absent = spans_of(document, ["ice", "ice net", "peer to peer ice", "to peer", "device ice"])
     assert [text[a:b] for a, b in ice] == ["ice", "ice", "Ice", "Ices"]
     assert [text[a:b] for a, b in net] == ["Ice net"]
     assert [text[a:b] for a, b in peer] == ["Peer-to-peer ice"]
     assert part == absent == ()
-    assert occurrences(document, ["", " ", " ice", "ice", "ice"])[:3] == [(), (), ()]
+    assert spans_of(document, ["", " ", " ice", "ice", "ice"])[:3] == [(), (), ()]
 
 
 @given(texts, st.data())
@@ -114,7 +128,7 @@ def test_occurrences_agree_with_a_plain_search(text: str, data: st.DataObject) -
     ]
     chosen = data.draw(st.lists(st.sampled_from(runs), max_size=4)) if runs else []
     keys = [" ".join(f for f in document.folded[i:j] if f) for i, j in chosen] + ["absent phrase"]
-    for key, spans in zip(keys, occurrences(document, keys), strict=True):
+    for key, spans in zip(keys, spans_of(document, keys), strict=True):
         length = len(key.split())
         plain = tuple(
             (int(document.starts[i]), int(document.ends[j - 1]))
@@ -131,9 +145,9 @@ def test_occurrences_agree_with_a_plain_search(text: str, data: st.DataObject) -
 def test_positions_count_words_not_marks() -> None:
     text = "One, two (three) $x$ four"
     document = Document.parse(text)
-    assert [word_position(document, text.index(w)) for w in ("One", "two", "three", "four")] == [0, 1, 2, 4]
+    assert words_before(document, [text.index(w) for w in ("One", "two", "three", "four")]).tolist() == [0, 1, 2, 4]
     assert words_before(document, []).tolist() == []
-    assert word_position(Document.parse(""), 0) == 0
+    assert words_before(Document.parse(""), [0]).tolist() == [0]
 
 
 def test_candidates_know_their_position() -> None:

@@ -1,0 +1,147 @@
+"""A loaded model without what runs it: its folder, tokenizer and head, checked, and shared by all backends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.backends.folder import ModelFolder
+from erukg.backends.vocabulary import Vocabulary
+from erukg.core.backend import Encoding, Pieces
+from erukg.core.neighbours import Terms
+from erukg.errors import ModelError
+
+__all__ = ["Head", "ModelBackend"]
+
+# OTHER, NOUN, ADJECTIVE, NUMBER.
+_CLASSES = 4
+
+
+class Head:
+    """The arrays of `head.safetensors`: the embedding table, which is also the output layer, and the tag head.
+
+    embeddings  [vocabulary, hidden], 8-bit with `scales` for each row, or float
+    bias        of each term's logit
+    tag_head    bias, matrix and bias of the classifier on the tag layer
+    """
+
+    def __init__(self, folder: ModelFolder, vocabulary: Vocabulary) -> None:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        try:
+            arrays = load_file(folder.head)
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            raise ModelError(f"{folder.head} cannot be read: {error}; the model is damaged, copy it again.") from error
+        self.embeddings, self.scales, self.bias = _check_head(folder, vocabulary, arrays)
+        self.tag_head = _check_tag_head(folder, arrays)
+
+    def rows(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Rows of the embedding table as they are stored, before `scales`."""
+        return self.embeddings.take(ids, axis=0).astype(np.float32, copy=False)
+
+    def scaled_rows(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Rows of the embedding table."""
+        rows = self.rows(ids)
+        if self.scales is not None:
+            rows *= self.scales[ids, None]
+        return rows
+
+
+class ModelBackend(ABC):
+    """What all backends share: words to pieces, and the facts of the model folder (`erukg.core.backend.Backend`)."""
+
+    def __init__(self, folder: ModelFolder) -> None:
+        self.folder = folder
+        self.vocabulary = Vocabulary.load(folder.tokenizer)
+        self.head = Head(folder, self.vocabulary)
+        self.name = folder.name
+        self.fingerprint = folder.fingerprint
+        self.term_space = folder.term_space
+        self.vocab_size = folder.vocab_size
+        self.hidden_size = folder.hidden_size
+        self.window = folder.window
+
+    def pieces(self, words: Sequence[str]) -> Pieces:
+        """The word pieces of each word of a text."""
+        return self.vocabulary.pieces(words)
+
+    def phrase_terms(self, phrases: Sequence[str]) -> Terms:
+        """The word pieces c_i of each phrase c."""
+        return self.vocabulary.phrase_terms(phrases)
+
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """The written form of word pieces."""
+        return self.vocabulary.tokens(ids)
+
+    @cached_property
+    def every_term(self) -> NDArray[np.int32]:
+        """The ids of the whole vocabulary."""
+        return np.arange(self.vocab_size, dtype=np.int32)
+
+    @cached_property
+    def is_special(self) -> NDArray[np.bool_]:
+        """Which terms are no words: [CLS] and its like."""
+        special = np.zeros(self.vocab_size, np.bool_)
+        special[self.vocabulary.special] = True
+        return special
+
+    @abstractmethod
+    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
+        """Run the model over a text of any length; weights are those of `terms`, in their order."""
+
+    @abstractmethod
+    def encode_batch(self, texts: Sequence[tuple[Pieces, NDArray[np.int32]]]) -> list[Encoding]:
+        """`encode` of several texts; on a GPU, in one pass."""
+
+    def check_tag_width(self, width: int) -> None:
+        """Refuse a graph whose tag layer does not fit the tag head."""
+        wanted = 2 * len(self.head.tag_head[0])
+        if width != wanted:
+            raise ModelError(
+                f"{self.folder.graph} has tags of width {width} where {self.folder.head.name} asks for {wanted}; "
+                "copy or export the model again."
+            )
+
+
+def _check_head(
+    folder: ModelFolder, vocabulary: Vocabulary, head: dict[str, Any]
+) -> tuple[NDArray[Any], NDArray[np.float32] | None, NDArray[np.float32]]:
+    shape = (folder.vocab_size, folder.hidden_size)
+    embeddings, bias, scales = head.get("embeddings"), head.get("bias"), head.get("scales")
+    if embeddings is None or bias is None:
+        raise ModelError(f"{folder.head} lacks the embeddings or the bias; copy or export the model again.")
+    problem = None
+    if embeddings.shape != shape or bias.shape != shape[:1] or bias.dtype != np.float32:
+        problem = f"has other shapes than config.json says ({shape})"
+    elif embeddings.dtype == np.int8 and (scales is None or scales.shape != shape[:1] or scales.dtype != np.float32):
+        problem = "has 8-bit embeddings without their scales"
+    elif embeddings.dtype not in (np.int8, np.float16, np.float32):
+        problem = f"has embeddings of type {embeddings.dtype}"
+    elif vocabulary.size > folder.vocab_size:
+        problem = f"has {folder.vocab_size} rows for a tokenizer of {vocabulary.size} pieces"
+    if problem:
+        raise ModelError(f"{folder.head} {problem}; the model is damaged, copy or export it again.")
+    return embeddings, scales if embeddings.dtype == np.int8 else None, np.asarray(bias)
+
+
+def _check_tag_head(
+    folder: ModelFolder, head: dict[str, Any]
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    bias, out, out_bias = (head.get(name) for name in ("tag_bias", "tag_out", "tag_out_bias"))
+    if bias is None or out is None or out_bias is None:
+        raise ModelError(f"{folder.head} lacks the tag head (tag_bias, tag_out, tag_out_bias); export the model again.")
+    width = bias.size
+    shapes = (bias.shape, out.shape, out_bias.shape)
+    if not width or shapes != ((width,), (_CLASSES, width), (_CLASSES,)):
+        raise ModelError(
+            f"{folder.head} has a tag head of shapes {shapes}; the model is damaged, copy or export it again."
+        )
+    if any(array.dtype != np.float32 for array in (bias, out, out_bias)):
+        raise ModelError(f"{folder.head} has a tag head that is not float32; copy or export the model again.")
+    return bias, out, out_bias

@@ -1,0 +1,123 @@
+"""The model on ONNX Runtime: one pass over a text, with its head evaluated only on the terms that are asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.backends.batch import windows
+from erukg.backends.folder import ModelFolder
+from erukg.backends.model import ModelBackend
+from erukg.backends.session import PEAKS, open_session
+from erukg.core.backend import Encoding, Pieces
+from erukg.errors import ModelError
+
+__all__ = ["OnnxBackend"]
+
+
+class OnnxBackend(ModelBackend):
+    """The term-importance model (Eq. 1) with its tag head, run by ONNX Runtime. Thread-safe."""
+
+    def __init__(self, folder: ModelFolder, threads: int = 1) -> None:
+        super().__init__(folder)
+        self._threads = threads
+        self._session: Any = None
+        self._peaks: Any = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, path: str | Path, precision: str | None = None, threads: int = 1) -> OnnxBackend:
+        """Open the model in the folder `path`; `threads` is how many cores one pass may use."""
+        return cls(ModelFolder.open(Path(path), precision), threads)
+
+    def encode_batch(self, texts: Sequence[tuple[Pieces, NDArray[np.int32]]]) -> list[Encoding]:
+        """`encode` of several texts, one after the other: 8-bit scales depend on what shares a pass."""
+        return [self.encode(pieces, terms) for pieces, terms in texts]
+
+    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
+        """Run the model over `pieces`; texts longer than the window run in overlapping windows.
+
+        Weights are max-pooled over windows; a word's tag is taken from the window in which its first piece is
+        farthest from an edge.
+        """
+        every = len(terms) == self.vocab_size and np.array_equal(terms, self.every_term)
+        rows = self._table if every else self.head.rows(terms)
+        peaks = np.full(len(terms), -np.inf, np.float32)
+        n_words = len(pieces.starts) - 1
+        tags = np.zeros(n_words, np.int8)
+        depth = np.full(n_words, -1, np.int64)
+        vector = np.zeros(self.hidden_size, np.float32)
+        first, last = pieces.starts[:-1], pieces.starts[1:] - 1
+        nonempty = last >= first
+        spans = windows(len(pieces.ids), self.window)
+        for start, stop in spans:
+            states, parts, pooled = self._run(pieces.ids[start:stop])
+            if len(terms):
+                (found,) = self._peaks.run(["peaks"], {"states": states, "rows": rows})
+                np.maximum(peaks, found, out=peaks)
+            vector += pooled * (stop - start)
+            chosen = np.flatnonzero(nonempty)
+            if len(spans) > 1:
+                inside = chosen[(first[chosen] >= start) & (first[chosen] < stop)]
+                margin = np.minimum(first[inside] - start, stop - 1 - first[inside])
+                better = margin > depth[inside]
+                chosen = inside[better]
+                depth[chosen] = margin[better]
+            # Position 0 is [CLS]; a word cut by the window ends with the window.
+            begins, ends = first[chosen] - start + 1, np.minimum(last[chosen], stop - 1) - start + 1
+            tags[chosen] = self._classes(parts, begins, ends)
+        norm = float(np.linalg.norm(vector))
+        return Encoding(self._weights(peaks, terms), tags, vector / norm if norm > 0 else vector)
+
+    def _classes(
+        self, parts: NDArray[np.float32], first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The class of each word, from what its first and its last piece give to it."""
+        bias, out, out_bias = self.head.tag_head
+        width = len(bias)
+        hidden = np.maximum(parts[first, :width] + parts[last, width:] + bias, 0)
+        classes: NDArray[np.int64] = (hidden @ out.T + out_bias).argmax(axis=1)
+        return classes
+
+    def _weights(self, peaks: NDArray[np.float32], terms: NDArray[np.int32]) -> NDArray[np.float32]:
+        # max log(1 + relu(z)) = log(1 + relu(max z)): pool first, as log and relu never change the order.
+        scales = self.head.scales
+        logits = peaks * scales[terms] if scales is not None else peaks
+        weights: NDArray[np.float32] = np.log1p(np.maximum(logits + self.head.bias[terms], 0)).astype(np.float32)
+        weights[self.is_special[terms]] = 0
+        return weights
+
+    def _run(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        full = np.concatenate(([self.vocabulary.cls], ids, [self.vocabulary.sep])).astype(np.int32)
+        session = self._session or self._open()
+        states, tags, vector = session.run(
+            ["states", "tags", "vector"],
+            {"embeddings": self.head.scaled_rows(full)[None], "mask": np.ones((1, len(full)), np.int64)},
+        )
+        return states[0], tags[0], vector[0]
+
+    @cached_property
+    def _table(self) -> NDArray[np.float32]:
+        """All rows at once; kept, because a caller that asks for every term does so for each document."""
+        return self.head.rows(self.every_term)
+
+    def _open(self) -> Any:
+        with self._lock:
+            if self._session is None:
+                session = open_session(self.folder.graph, self._threads)
+                names = {i.name for i in session.get_inputs()}, {o.name for o in session.get_outputs()}
+                if names != ({"embeddings", "mask"}, {"states", "tags", "vector"}):
+                    raise ModelError(
+                        f"{self.folder.graph} has other inputs and outputs than an erukg encoder; export it again."
+                    )
+                self.check_tag_width(next(o.shape[-1] for o in session.get_outputs() if o.name == "tags"))
+                # One thread: two pools that wait by spinning would take each other's cores.
+                self._peaks = open_session(PEAKS, 1)
+                self._session = session
+            return self._session

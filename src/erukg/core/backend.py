@@ -1,0 +1,71 @@
+"""What the generator needs from a model, and nothing about how the model is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.neighbours import Terms
+
+__all__ = ["Backend", "Encoding", "Pieces"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The word pieces of a text: word i has ids[starts[i]:starts[i + 1]], possibly none."""
+
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What one pass gives: w^x of the requested terms, each word's tag class, and the document's vector."""
+
+    weights: NDArray[np.float32]
+    tags: NDArray[np.int8]
+    vector: NDArray[np.float32]
+
+
+class Backend(Protocol):
+    """A term-importance model (Eq. 1) with a tag head; thread-safe.
+
+    name         the model's name, for people
+    fingerprint  of its weights
+    term_space   the fingerprint of the model whose term weights this one gives: models of one term space read the
+                 same collections
+    vocab_size   how many terms there are
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def term_space(self) -> str: ...
+    @property
+    def vocab_size(self) -> int: ...
+
+    def pieces(self, words: Sequence[str]) -> Pieces:
+        """The word pieces of each word of a text."""
+        ...
+
+    def phrase_terms(self, phrases: Sequence[str]) -> Terms:
+        """The word pieces c_i of each phrase c."""
+        ...
+
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """The written form of word pieces."""
+        ...
+
+    def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
+        """Run the model over a text of any length; weights are those of `terms`, in their order."""
+        ...
+
+    def encode_batch(self, texts: Sequence[tuple[Pieces, NDArray[np.int32]]]) -> list[Encoding]:
+        """`encode` of several texts; on a GPU, in one pass."""
+        ...

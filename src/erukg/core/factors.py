@@ -1,0 +1,143 @@
+"""The factors of a score: each is defined, named and put into words here, and nowhere else.
+
+A score is the product of its factors (Eqs. 11 and 12). To add one, write its function over `Evidence` and list it in
+`FACTORS`: the ranking, the explanations and every format of them follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.settings import Settings
+
+__all__ = ["FACTORS", "NOVELTY", "Evidence", "Factor", "factor_values"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the factors are computed from: candidates of one kind, one entry each.
+
+    present          whether they are the candidates that occur in the text
+    words_before     P_x(c), how many words stand before the first occurrence; infinite for absent ones
+    phraseness       P_pn(c)
+    informativeness  f̂(c, x)
+    single           whether it is one word; only known of present ones
+    commonness       how many documents of the collection it describes; 1 for those that are not in its glossary
+    """
+
+    settings: Settings
+    present: bool
+    words_before: Floats
+    phraseness: Floats
+    informativeness: Floats
+    single: NDArray[np.bool_]
+    commonness: Floats
+
+    def __len__(self) -> int:
+        return len(self.phraseness)
+
+    def take(self, rows: NDArray[np.int64]) -> Evidence:
+        """Some of them, in the order given."""
+        return Evidence(
+            self.settings,
+            self.present,
+            self.words_before[rows],
+            self.phraseness[rows],
+            self.informativeness[rows],
+            self.single[rows],
+            self.commonness[rows],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One factor: its name in data, a label and a sentence for people, and its values for some candidates."""
+
+    name: str
+    label: str
+    help: str
+    values: Callable[[Evidence], Floats]
+    present: bool = True
+    absent: bool = True
+
+
+def position(words_before: Floats) -> Floats:
+    """ω_x(c) = 1 + 1 / log2(P_x(c) + 2); P = ∞ for absent phrases gives 1."""
+    return 1 + 1 / np.log2(words_before + 2)
+
+
+def _position(evidence: Evidence) -> Floats:
+    power = evidence.settings.position
+    return np.ones(len(evidence)) if power == 0 else position(evidence.words_before) ** power
+
+
+def _phraseness(evidence: Evidence) -> Floats:
+    settings, values = evidence.settings, evidence.phraseness
+    exponent = settings.phraseness if evidence.present else settings.absent_phraseness
+    # What is no phrase at all scores 0, even where the exponent is 0.
+    return np.where(values > 0, values**exponent, 0.0)
+
+
+def _single_word(evidence: Evidence) -> Floats:
+    return np.where(evidence.single, evidence.settings.single_word, 1.0)
+
+
+def _commonness(evidence: Evidence) -> Floats:
+    return evidence.commonness**evidence.settings.absent_commonness
+
+
+NOVELTY = "novelty"
+FACTORS = (
+    Factor(
+        "position",
+        "early in the text",
+        "Higher the earlier the phrase first occurs: ω to the power of the setting 'position'.",
+        _position,
+        absent=False,
+    ),
+    Factor(
+        "phraseness",
+        "used as a phrase",
+        "How much the text and similar documents use these words as a phrase: P_pn to the power λ.",
+        _phraseness,
+    ),
+    Factor(
+        "informativeness",
+        "describes the text",
+        "How much the phrase's words say about the text: the mean weight of its word pieces, f̂.",
+        lambda evidence: evidence.informativeness,
+    ),
+    Factor(
+        "single_word",
+        "a single word",
+        "Below 1 for phrases of one word, which say less: the setting 'single_word'.",
+        _single_word,
+        absent=False,
+    ),
+    Factor(
+        "commonness",
+        "an established term",
+        "Higher the more documents of the collection the phrase describes.",
+        _commonness,
+        present=False,
+    ),
+    Factor(
+        NOVELTY,
+        "new beside better phrases",
+        "Below 1 when better phrases already use the same words: the setting 'diversity'.",
+        # Depends on which phrases were chosen before, so the ranking fills it in.
+        lambda evidence: np.ones(len(evidence)),
+    ),
+)
+
+
+def factor_values(evidence: Evidence) -> dict[str, Floats]:
+    """The values of every factor that candidates of this kind have, by name."""
+    return {f.name: f.values(evidence) for f in FACTORS if (f.present if evidence.present else f.absent)}
