@@ -176,11 +176,11 @@ def _network(backend: TorchBackend, texts: Sequence[str], compiled: bool) -> dic
     packed = join([pack([(p, np.unique(p.ids))], backend.window) for p in pieces])
     rates = {}
     for name, top in (("candidate terms", 0), ("whole vocabulary", 256)):
-        backend.encode_batch(packed, top)
+        backend.encode_packed(packed, top)
         rounds = 10 if on_gpu else 1
         start = time.perf_counter()
         for _ in range(rounds):
-            backend.encode_batch(packed, top)
+            backend.encode_packed(packed, top)
         rates[name] = rounds * len(some) / (time.perf_counter() - start)
     return {
         "seconds_to_load": loaded,
