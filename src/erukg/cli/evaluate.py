@@ -293,9 +293,9 @@ def ablations(
     studies = make_studies(study or ["all"], StudyInputs(options, *folders_by_name, tagger, fp32))
     with _progress() as progress:
         results = run_studies(studies, datasets, store, progress, fresh=fresh)
-    print_ablations(console(), datasets, results)
+    print_ablations(console(), datasets, studies, results)
     if output is not None:
-        write_json(to_json(datasets, results, paper=paper), output)
+        write_json(to_json(datasets, studies, results, paper=paper), output)
 
 
 @app.command()

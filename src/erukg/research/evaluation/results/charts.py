@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from erukg.errors import require
@@ -87,35 +86,21 @@ class Point:
     ours: bool = False
 
 
-class _Plot:
-    """A figure with a title, as a context in which matplotlib has our style; `svg` is what it looks like."""
-
-    def __init__(self, title: str, subtitle: str, height: float) -> None:
-        self._context = require("matplotlib", "eval", "Plots of results").rc_context(_STYLE)
-        self._words = title, subtitle
-        self._height = height
-        self.svg = ""
-
-    def __enter__(self) -> _Plot:
-        self._context.__enter__()
+def _draw(title: str, subtitle: str, height: float, draw: Callable[[Any], None]) -> str:
+    """The SVG of a figure with a title that `draw` has drawn on."""
+    with require("matplotlib", "eval", "Plots of results").rc_context(_STYLE):
         make = require("matplotlib.figure", "eval", "Plots of results").Figure
-        self.figure: Any = make(figsize=(_WIDTH / 72, self._height / 72), layout="constrained")
-        self.figure.get_layout_engine().set(rect=(0.01, 0.01, 0.98, 1 - _HEADER / self._height), wspace=0.04)
-        for words, y, size, colour in zip(self._words, (24, 44), (14, 11), (_INK, _MUTED), strict=True):
-            weight = "bold" if colour == _INK else "normal"
-            self.figure.text(
-                14 / _WIDTH, 1 - y / self._height, words, size=size, color=colour, weight=weight, in_layout=False
-            )
-        return self
-
-    def __exit__(self, kind: object, *rest: object) -> None:
-        if kind is None:
-            stream = io.StringIO()
-            self.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-            # A page may lack the font: one as wide, or any without serifs, takes its place.
-            svg = stream.getvalue().replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
-            self.svg = "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
-        self._context.__exit__(None, None, None)
+        figure = make(figsize=(_WIDTH / 72, height / 72), layout="constrained")
+        figure.get_layout_engine().set(rect=(0.01, 0.01, 0.98, 1 - _HEADER / height), wspace=0.04)
+        left = 14 / _WIDTH
+        figure.text(left, 1 - 24 / height, title, size=14, weight="bold", in_layout=False)
+        figure.text(left, 1 - 44 / height, subtitle, color=_MUTED, in_layout=False)
+        draw(figure)
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    # A page may lack the font: one as wide, or any without serifs, takes its place.
+    svg = stream.getvalue().replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 
 def bar_table(title: str, subtitle: str, columns: Sequence[str], rows: Sequence[Row]) -> str:
@@ -126,8 +111,9 @@ def bar_table(title: str, subtitle: str, columns: Sequence[str], rows: Sequence[
     first = next((i for i, row in enumerate(rows) if row.kind == "paper"), len(rows))
     places = [i + (0.5 if 0 < first <= i else 0) for i in range(len(rows))]  # a gap before the paper's rows
     highest = max((v for row in rows for v in row.values if v is not None), default=0.0) or 1.0
-    with _Plot(title, subtitle, _HEADER + 40 + 23 * (len(rows) + 1)) as plot:
-        panels = plot.figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
         for column, (axes, name) in enumerate(zip(panels, columns, strict=True)):
             axes.set_title(name, loc="left", size=11, weight="bold" if column == 0 else "normal")
             axes.set(xlim=(0, 1.3 * highest), ylim=(max(places, default=0) + 0.6, -0.6), xticks=[])
@@ -140,7 +126,8 @@ def bar_table(title: str, subtitle: str, columns: Sequence[str], rows: Sequence[
         for label, row in zip(panels[0].get_yticklabels(), rows, strict=True):
             label.set(color=_INK, weight="bold" if row.kind == "ours" else "normal")
             label.set_style("italic" if row.kind == "paper" else "normal")
-    return plot.svg
+
+    return _draw(title, subtitle, _HEADER + 40 + 23 * (len(rows) + 1), draw)
 
 
 def _bar(axes: Any, y: float, value: float | None, kind: str, best: float) -> None:
@@ -150,16 +137,9 @@ def _bar(axes: Any, y: float, value: float | None, kind: str, best: float) -> No
     colour = _SERIES[0] if kind == "ours" else _OTHER
     axes.barh(y, value, 0.58, color="none" if kind == "paper" else colour, edgecolor=colour, linewidth=1)
     is_best = kind != "paper" and value > 0 and f"{value:.1f}" == f"{best:.1f}"
-    axes.annotate(
-        f"{value:.1f}",
-        (value, y),
-        (5, 0),
-        textcoords="offset points",
-        va="center",
-        size=10,
-        color=_INK if kind == "ours" or is_best else _MUTED,
-        weight="bold" if is_best else "normal",
-    )
+    colour = _INK if kind == "ours" or is_best else _MUTED
+    style = {"va": "center", "size": 10, "color": colour, "weight": "bold" if is_best else "normal"}
+    axes.annotate(f"{value:.1f}", (value, y), (5, 0), textcoords="offset points", **style)
 
 
 def _shortened(name: str) -> str:
@@ -170,29 +150,34 @@ def curves(
     title: str, subtitle: str, x_unit: str, panels: Sequence[Panel], ticks: Sequence[float], *, log: bool = False
 ) -> str:
     """Panels side by side, each with its own axis from which to read percent, and the names of its curves below."""
-    with _Plot(title, subtitle, 420) as plot:
-        for axes, panel in zip(plot.figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-            axes.set_title(panel.title, loc="left", size=12, weight="bold")
-            axes.grid(axis="y")
-            if log:
-                axes.set_xscale("log")
-            colours = dict(zip((c.name for c in panel.curves if not c.paper), _SERIES * 2, strict=False))
-            for curve in panel.curves:
-                colour = colours.get(_measure(curve.name), _OTHER)
-                marker = {"marker": "o", "markersize": 5, "markerfacecolor": "white" if curve.paper else colour}
-                line = {"linestyle": "--" if curve.paper else "-", "linewidth": 1.2 if curve.paper else 2}
-                axes.plot(*zip(*sorted(curve.points), strict=True), color=colour, label=curve.name, **line, **marker)
-            for level in panel.levels:
-                colour = colours.get(_measure(level.name), _OTHER)
-                axes.axhline(level.value, color=colour, linestyle=":", linewidth=1.2, label=level.name)
+
+    def draw(figure: Any) -> None:
+        for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            _draw_panel(axes, panel)
+            axes.set(xlabel=x_unit, xscale="log" if log else "linear")
             axes.minorticks_off()
-            axes.set_xticks(ticks, [_number(tick) for tick in ticks], rotation=30 if _crowded(ticks, log) else 0)
-            values = [y for curve in panel.curves for _, y in curve.points] + [level.value for level in panel.levels]
-            if min(values) < 0.4 * max(values) or max(values) <= 0:
-                axes.set_ylim(0, 1.08 * max(*values, 1e-9))
-            axes.set_xlabel(x_unit)
-            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, frameon=False)
-    return plot.svg
+            # Numbers of documents are long, and close to each other.
+            axes.set_xticks(ticks, [_number(tick) for tick in ticks], rotation=30 if log else 0)
+
+    return _draw(title, subtitle, 420, draw)
+
+
+def _draw_panel(axes: Any, panel: Panel) -> None:
+    axes.set_title(panel.title, loc="left", size=12, weight="bold")
+    axes.grid(axis="y")
+    colours = dict(zip((c.name for c in panel.curves if not c.paper), _SERIES * 2, strict=False))
+    for curve in panel.curves:
+        colour = colours.get(_measure(curve.name), _OTHER)
+        marker = {"marker": "o", "markersize": 5, "markerfacecolor": "white" if curve.paper else colour}
+        line = {"linestyle": "--" if curve.paper else "-", "linewidth": 1.2 if curve.paper else 2}
+        axes.plot(*zip(*sorted(curve.points), strict=True), color=colour, label=curve.name, **line, **marker)
+    for level in panel.levels:
+        colour = colours.get(_measure(level.name), _OTHER)
+        axes.axhline(level.value, color=colour, linestyle=":", linewidth=1.2, label=level.name)
+    values = [y for curve in panel.curves for _, y in curve.points] + [level.value for level in panel.levels]
+    if min(values) < 0.4 * max(values) or max(values) <= 0:
+        axes.set_ylim(0, 1.08 * max(*values, 1e-9))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, frameon=False)
 
 
 def _measure(name: str) -> str:
@@ -200,35 +185,29 @@ def _measure(name: str) -> str:
     return name.partition(",")[0]
 
 
-def _crowded(ticks: Sequence[float], log: bool) -> bool:
-    """Whether the numbers below an axis would run into each other."""
-    places = sorted(math.log10(tick) if log else tick for tick in ticks)
-    span = places[-1] - places[0]
-    return any(b - a < span * 0.16 for a, b in pairwise(places)) and max(ticks) >= 1000
-
-
 def scatter(title: str, subtitle: str, y_unit: str, x_unit: str, points: Sequence[Point]) -> str:
     """Named points; x on a logarithmic axis."""
-    with _Plot(title, subtitle, 460) as plot:
-        axes = plot.figure.subplots()
+    ordered = sorted(points, key=lambda p: (not p.ours, -p.y))
+    ticks = _log_ticks(min(p.x for p in points), max(p.x for p in points))
+    low, high = min(p.y for p in points), max(p.y for p in points)
+    margin = 0.12 * max(high - low, 2.0)
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
         axes.grid(axis="y")
-        axes.set_xscale("log")
-        axes.set(xlabel=x_unit, ylabel=y_unit)
+        axes.set(xlabel=x_unit, ylabel=y_unit, xscale="log", xlim=(ticks[0] / 1.25, ticks[-1] * 1.25))
+        axes.set_ylim(max(0.0, low - margin) - 1e-9, high + margin)
         axes.minorticks_off()
-        ticks = _log_ticks(min(p.x for p in points), max(p.x for p in points))
         axes.set_xticks(ticks, [f"{_number(tick)} ×" for tick in ticks])
-        axes.set_xlim(ticks[0] / 1.25, ticks[-1] * 1.25)
-        margin = 0.12 * max(max(p.y for p in points) - min(p.y for p in points), 2.0)
-        axes.set_ylim(max(0.0, min(p.y for p in points) - margin) - 1e-9, max(p.y for p in points) + margin)
-        ordered = sorted(points, key=lambda p: (not p.ours, -p.y))
         for point in ordered:
             colour = _SERIES[0] if point.ours else _OTHER
             axes.plot(point.x, point.y, "o", markersize=11 if point.ours else 9, color=colour)
         # Only now do places in the plot stand still.
-        plot.figure.draw_without_rendering()
-        plot.figure.set_layout_engine("none")
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         _write_names(axes, ordered)
-    return plot.svg
+
+    return _draw(title, subtitle, 460, draw)
 
 
 def _write_names(axes: Any, points: Sequence[Point]) -> None:
