@@ -17,10 +17,9 @@ from erukg.core.settings import Settings
 from erukg.errors import ErukgError, InputError
 from erukg.research.benchmark import Plan
 from erukg.research.benchmark.competitors import load_competitors, split_names
-from erukg.research.benchmark.cores import can_pin, pinned
+from erukg.research.benchmark.machine import can_pin, pinned
 from erukg.research.benchmark.processes import cold_start, peak_memory
-from erukg.research.benchmark.search_report import growth
-from erukg.research.benchmark.search_timing import EngineTiming, SearchTiming
+from erukg.research.benchmark.search_timing import EngineTiming, SearchTiming, growth
 from erukg.research.benchmark.stages import STAGES, time_stages
 from erukg.research.benchmark.suite import compare, faster, run_benchmark
 from erukg.research.benchmark.texts import document, documents

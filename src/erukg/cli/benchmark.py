@@ -163,7 +163,7 @@ def search(
 
     Shows the time per query, how it grows with D, and how well the results agree. Engines take turns every 50 queries.
     """
-    from erukg.research.benchmark.search_report import run_search
+    from erukg.research.benchmark.search_timing import run_search
     from erukg.research.benchmark.tables import print_search
 
     try:

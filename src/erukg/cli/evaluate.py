@@ -295,7 +295,7 @@ def ablations(
         results = run_studies(studies, datasets, store, progress, fresh=fresh)
     print_ablations(console(), datasets, studies, results)
     if output is not None:
-        write_json(to_json(datasets, studies, results, paper=paper), output)
+        write_json(to_json(datasets, studies, results, paper), output)
 
 
 @app.command()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from erukg.errors import InputError, require
 from erukg.io.objects import numbered_lines
-from erukg.research.baselines.folders import digest, model_folder
+from erukg.research.baselines.base import digest, model_folder
 
 __all__ = ["Embedder", "SentenceModel", "WordVectors", "embedder"]
 

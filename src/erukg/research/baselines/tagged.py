@@ -18,7 +18,7 @@ from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, Candidates, noun_phras
 from erukg.core.document import Document
 from erukg.core.tagging import tag_classes
 from erukg.errors import InputError, MissingExtraError, ModelError
-from erukg.research.baselines.folders import digest
+from erukg.research.baselines.base import digest
 from erukg.taggers import SpacyTagger, Tagger, load_tagger
 
 __all__ = ["Phrase", "Reader", "TaggedText", "WordTagger", "described_tagger"]

@@ -34,8 +34,8 @@ from erukg.errors import ErukgError, InputError
 from erukg.generator import KeyphraseGenerator
 from erukg.gpu import DeviceRunner, DeviceStream
 from erukg.research.benchmark.agreement import agreement
-from erukg.research.benchmark.environment import report_head
 from erukg.research.benchmark.gpu_search import measure_search
+from erukg.research.benchmark.machine import report_head
 from erukg.research.benchmark.texts import documents, read_texts
 from erukg.research.benchmark.timing import Progress, summary
 

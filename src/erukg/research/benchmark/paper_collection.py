@@ -14,9 +14,8 @@ from erukg.collection.analysis import terms_of
 from erukg.collection.postings import decode
 from erukg.collection.reader import Collection, Hits, open_parts
 from erukg.errors import CollectionError
-from erukg.research.benchmark.engines import Bm25s
+from erukg.research.benchmark.engines import Bm25s, Engine, MakeEngine, TermLists
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
-from erukg.research.benchmark.search_timing import Engine, MakeEngine, TermLists
 
 __all__ = ["PlainCollection"]
 

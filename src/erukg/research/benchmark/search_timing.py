@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.util
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,54 +22,21 @@ from erukg.collection.encoded import DocumentRecord, EncodedDocument
 from erukg.collection.postings import number_terms
 from erukg.collection.reader import Collection
 from erukg.collection.writer import Writer
-from erukg.errors import InputError
+from erukg.errors import InputError, did_you_mean, require
 from erukg.io import BadDocument, read_documents
+from erukg.research.benchmark.engines import PURPOSE, Bm25s, Engine, Found, MakeEngine, Tantivy, TermLists
+from erukg.research.benchmark.lucene import Lucene, LuceneProgram
+from erukg.research.benchmark.machine import report_head
 
-__all__ = ["REFERENCE", "Engine", "EngineTiming", "Found", "MakeEngine", "SearchTiming", "TermLists", "compare_search"]
+__all__ = ["ENGINES", "EngineTiming", "SearchTiming", "choose_engines", "compare_search", "growth", "run_search"]
 
 #: The engine whose results the others' are held against: it computes the same formula exactly.
 REFERENCE = "bm25s"
-
-#: Documents found, best first, and their scores.
-Found = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 _NOTHING = EncodedDocument(np.empty(0, np.int64), np.empty(0, np.float64), ())
 _ROUND = 50
 _WARM = 3  # rounds until a Java machine has compiled what matters
 _ENGINE_SECONDS = 120.0  # an engine that would need longer for the queries of one size gets every n-th of them
-
-
-@dataclass(frozen=True, slots=True)
-class TermLists:
-    """Documents as lists of terms, each term a number from 0 to `distinct` - 1."""
-
-    numbers: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    distinct: int
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def __getitem__(self, document: int) -> NDArray[np.int32]:
-        if not 0 <= document < len(self):
-            raise IndexError(document)
-        return self.numbers[self.starts[document] : self.starts[document + 1]]
-
-
-class Engine(Protocol):
-    """A search engine that has indexed documents, which it numbers from 0 in their order."""
-
-    def search(self, queries: Sequence[NDArray[np.int32]]) -> tuple[float, list[Found]]:
-        """Search with documents as queries. The seconds leave out what turns terms into the engine's queries."""
-        ...
-
-    def close(self) -> None:
-        """Give back memory and processes."""
-        ...
-
-
-#: Indexes documents, to find so many of them for a query, in an empty folder.
-MakeEngine = Callable[[TermLists, int, Path], Engine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,3 +219,91 @@ def _error(scores: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
     theirs = theirs[theirs > 0]
     n = min(len(scores), len(theirs))
     return float(np.max(np.abs(scores[:n] - theirs[:n]) / theirs[:n], initial=0.0))
+
+
+#: The engines that are Python packages; a Lucene comes with its jars.
+ENGINES: dict[str, Callable[[TermLists, int, Path], Engine]] = {"bm25s": Bm25s, "tantivy": Tantivy}
+
+
+def choose_engines(
+    names: str | None, lucene: Iterable[str] = ()
+) -> tuple[dict[str, MakeEngine], dict[str, str], dict[str, str]]:
+    """The engines to compare with, how each is set, and why others take no part.
+
+    `names` has commas between them; None means every engine that is installed. Each item of `lucene` is a Lucene: its
+    jars with colons between them. What is asked for and cannot run is refused here, before any work.
+    """
+    engines: dict[str, MakeEngine] = {}
+    missing: dict[str, str] = {}
+    if names is None:
+        for name in ENGINES:
+            if importlib.util.find_spec(name) is None:
+                missing[name] = f"not run: not installed; pip install {name}"
+            else:
+                engines[name] = ENGINES[name]
+    else:
+        for name in dict.fromkeys(part.strip() for part in names.split(",") if part.strip()):
+            if name not in ENGINES:
+                hint = did_you_mean(name, ENGINES, "there are: {known}.")
+                raise InputError(f"There is no search engine '{name}'; {hint}")
+            require(name, "dev", PURPOSE)
+            engines[name] = ENGINES[name]
+    settings = {name: str(getattr(ENGINES[name], "settings", "")) for name in engines}
+    for jars in lucene:
+        program = LuceneProgram.check(jars)
+        engines[program.name] = partial(Lucene, program)
+        settings[program.name] = program.settings
+    if not any(name.startswith("lucene") for name in engines):
+        missing["lucene"] = "not run: give --lucene JAR"
+    return engines, settings, missing
+
+
+def run_search(
+    sources: Sequence[str | Path],
+    sizes: Sequence[int],
+    *,
+    against: str | None = None,
+    lucene: Sequence[str] = (),
+    queries: int = 1000,
+    neighbours: int = 100,
+    folder: str | Path | None = None,
+    step: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Search timed against other engines at each of the `sizes` of D; the report is ready to be written as JSON.
+
+    `against` names engines with commas between them (None: those installed); each item of `lucene` is the jars of one.
+    """
+    wanted = sorted(set(sizes))
+    engines, how, missing = choose_engines(against, lucene)
+    timings: list[SearchTiming] = []
+    for timing in compare_search(sources, wanted, engines, queries=queries, neighbours=neighbours, folder=folder):
+        timings.append(timing)
+        if step is not None:
+            step(len(timings), len(wanted))
+    return {
+        **report_head("erukg-benchmark-search", 2),
+        "settings": {
+            "sources": [str(source) for source in sources],
+            "sizes": wanted,
+            "queries": queries,
+            "neighbours": neighbours,
+            "engines": how,
+        },
+        "sizes": growth(timings),
+        "not_run": missing,
+    }
+
+
+def growth(timings: Sequence[SearchTiming]) -> list[dict[str, Any]]:
+    """The timings with time a query relative to the first size, as it is and divided by the growth of D."""
+    out = []
+    for timing in timings:
+        times = timing.erukg_ms / timings[0].erukg_ms
+        out.append(
+            {
+                **dataclasses.asdict(timing),
+                "times_first": times,
+                "times_first_per_document": times * timings[0].documents / timing.documents,
+            }
+        )
+    return out

@@ -13,8 +13,7 @@ from erukg.core.settings import Settings
 from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
 from erukg.research.benchmark.competitors import load_competitors
-from erukg.research.benchmark.cores import pinned
-from erukg.research.benchmark.environment import report_head
+from erukg.research.benchmark.machine import pinned, report_head
 from erukg.research.benchmark.plan import Plan
 from erukg.research.benchmark.processes import cold_start, peak_memory
 from erukg.research.benchmark.stages import time_stages

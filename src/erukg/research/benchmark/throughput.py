@@ -10,7 +10,7 @@ from typing import Any
 from erukg.backends.threads import cores
 from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator
-from erukg.research.benchmark.cores import pinned
+from erukg.research.benchmark.machine import pinned
 from erukg.research.benchmark.timing import Progress, Stream, System, interleave, ratios, steps, summary
 
 __all__ = ["ALL", "EXTRACT", "ONE", "stream", "systems", "tasks", "time_lengths", "time_single", "time_streams"]

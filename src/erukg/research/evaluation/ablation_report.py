@@ -59,11 +59,7 @@ def _cells(result: SystemResult, protocol: Protocol) -> list[str]:
 
 
 def to_json(
-    datasets: Sequence[Dataset],
-    studies: Sequence[Study],
-    results: Sequence[Sequence[SystemResult]],
-    *,
-    paper: bool = False,
+    datasets: Sequence[Dataset], studies: Sequence[Study], results: Sequence[Sequence[SystemResult]], paper: bool
 ) -> dict[str, Any]:
     """Everything in the tables, as fractions, with what it was made from: settings, versions, hashes.
 

@@ -247,7 +247,7 @@ class _StudyBuilder:
         settings: Mapping[str, float] | None = None,
         extract: bool | None = None,
         expected: Mapping[str, str] | None = None,
-        **parts: str,
+        **parts: Any,
     ) -> System:
         """The method with other `settings` or `parts` (model, collection, tagger); the same one for the same change.
 

@@ -99,8 +99,8 @@ class PredictionStore(LineStore):
 
     def load(self) -> dict[str, tuple[list[str], list[str]]]:
         """What is there already, by document id."""
-        rows = ((row["id"], row.get("present"), row.get("absent")) for row in self.rows())
-        return {id: (present, absent) for id, present, absent in rows if _phrases(present) and _phrases(absent)}
+        whole = (row for row in self.rows() if _phrases(row.get("present")) and _phrases(row.get("absent")))
+        return {row["id"]: (row["present"], row["absent"]) for row in whole}
 
     def add(self, id: str, present: list[str], absent: list[str]) -> None:
         """Append one document's predictions; they are on disk when this returns."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.errors import ErukgError, InputError
-from erukg.research.benchmark.search_timing import Found, TermLists
+from erukg.research.benchmark.engines import Found, TermLists
 
 __all__ = ["Lucene", "LuceneProgram"]
 

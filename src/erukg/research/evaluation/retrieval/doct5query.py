@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from erukg.errors import InputError, ModelError, require
-from erukg.research.baselines.folders import digest
+from erukg.research.baselines.base import digest
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.metrics import DEPTH
 
