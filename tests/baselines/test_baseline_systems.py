@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_systems_without_their_weights_say_so() -> None:
 
 def test_a_tagger_of_ones_own_can_be_given() -> None:
     class Nouns:
-        def tag(self, words: list[str]) -> list[str]:
+        def tag(self, words: Sequence[str]) -> list[str]:
             return ["NN"] * len(words)
 
     reader = Reader(Nouns())

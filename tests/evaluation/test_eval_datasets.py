@@ -19,8 +19,8 @@ ROW = {"id": "a", "title": "Sea ice", "abstract": "Radar images.", "keyphrases":
 def write(path: Path, *rows: Any) -> Path:
     text = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
     data = text.encode()
-    packed = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data)
-    path.write_bytes(packed)
+    pack: dict[str, Any] = {".gz": gzip.compress, ".xz": lzma.compress}
+    path.write_bytes(pack.get(path.suffix, bytes)(data))
     return path
 
 

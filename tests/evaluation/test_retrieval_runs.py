@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,7 @@ def test_documents_expanded_before(folder: Path, tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in scored))
     result = run(folder, ["document"], expanded=files)["document"]
     assert result.scores[0].means() == whole["document"].scores[0].means()
+    row: dict[str, Any]
     for row, message in (
         ({**rows[0], "text": "another"}, "'d1' has another text than in the set"),
         ({"_id": "d1", "present": []}, "line 1: the field 'absent' must be a list of phrases"),
@@ -171,7 +173,8 @@ def test_documents_expanded_before(folder: Path, tmp_path: Path) -> None:
         ({**rows[1]}, "line 2: the id 'd2' was already used"),
         ({**rows[0], "_id": "d9"}, "has no line for the document 'd1'"),
     ):
-        file.write_text("".join(json.dumps(line) + "\n" for line in [row, *rows[1:]]))
+        changed: list[dict[str, Any]] = [row, *rows[1:]]
+        file.write_text("".join(json.dumps(line) + "\n" for line in changed))
         with pytest.raises(InputError, match=message):
             run(folder, ["document"], expanded=files)
     with pytest.raises(InputError, match="those of one system"):
@@ -182,9 +185,9 @@ def test_documents_expanded_before(folder: Path, tmp_path: Path) -> None:
 
 def test_doct5query_from_weights(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     import torch
-    import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers
 
+    transformers: Any = importlib.import_module("transformers")
     words = "<pad> </s> <unk> sea ice search engine graph what is the".split()
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()

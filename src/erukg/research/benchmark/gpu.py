@@ -12,7 +12,7 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -110,37 +110,27 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
             "collection_documents": len(background) if background is not None else None,
             "generator": settings.to_dict(),
         },
-        "single": {},
-        "stream": {},
-        "host": {},
-        "cpu": {},
-        "agreement": {},
+        **{part: {} for part in ("single", "stream", "host", "cpu", "agreement")},
     }
     # Compiled kernels are stored by whoever needs them first; workers would all do so at once.
     on_cpu.generate(given[0], plan.top_k, settings)
     tell("network", 0, 1)
     report["network"] = _network(backend, given, plan.compiled)
-    tell("network", 1, 1)
     if background is not None:
         tell("search", 0, 1)
         report["search"] = measure_search(background, given, plan.neighbours, plan.compared, device)
-        tell("search", 1, 1)
     for number, (name, wanted) in enumerate(tasks.items()):
-        tell("streams", 4 * number, 4 * len(tasks))
+        tell("streams", number, len(tasks))
         report["stream"][name] = _stream(runner.open(on_device, Request(plan.top_k, wanted), plan.workers), given, plan)
-        tell("streams", 4 * number + 1, 4 * len(tasks))
         report["single"][name] = _single(on_device, given, wanted, plan)
         report["host"][name] = _host(on_device, given, wanted, plan)
-        tell("streams", 4 * number + 2, 4 * len(tasks))
         some = given[: plan.compared]
         start = time.perf_counter()
         ours = list(on_cpu.generate_batch(some, _DEEP, wanted))
         seconds = time.perf_counter() - start
         report["cpu"][name] = {"documents": len(some), "documents_per_second": len(some) / seconds}
-        tell("streams", 4 * number + 3, 4 * len(tasks))
         theirs = list(on_device.generate_batch(some, _DEEP, wanted, threads=plan.workers))
         report["agreement"][name] = _agreement(ours, theirs, plan.top_k)
-        tell("streams", 4 * number + 4, 4 * len(tasks))
     report["memory"] = {
         "largest_process_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3,
         "this_process_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
@@ -301,14 +291,12 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 def _agreement(ours: Iterable[Keyphrases], theirs: Iterable[Keyphrases], k: int) -> dict[str, Any]:
     pairs = list(zip(ours, theirs, strict=True))
 
-    def lists(kind: Callable[[Keyphrases], Any]) -> Iterator[tuple[list[str], list[str]]]:
-        for a, b in pairs:
-            yield [p.phrase.lower() for p in kind(a)], [p.phrase.lower() for p in kind(b)]
+    kinds = ("present", "absent") if any(a.absent for a, _ in pairs) else ("present",)
 
-    found = {"present": agreement(lists(lambda r: r.present), k)}
-    if any(a.absent for a, _ in pairs):
-        found["absent"] = agreement(lists(lambda r: r.absent), k)
-    return found
+    def phrases(result: Keyphrases, kind: str) -> list[str]:
+        return [phrase.phrase.lower() for phrase in getattr(result, kind)]
+
+    return {kind: agreement([(phrases(a, kind), phrases(b, kind)) for a, b in pairs], k) for kind in kinds}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

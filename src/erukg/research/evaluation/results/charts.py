@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from erukg.errors import require
 
-__all__ = ["Curve", "Level", "Panel", "Point", "Row", "bar_table", "curves", "scatter"]
+__all__ = ["Curve", "Level", "Panel", "Plots", "Point", "Row", "bar_table", "curves", "scatter"]
 
 _WIDTH = 880  # points, as everything below
 _HEADER = 62  # room for title and subtitle
@@ -254,3 +255,17 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 def _number(value: float) -> str:
     return f"{value:,.6g}" if value < 1 else f"{value:,.10g}"
+
+
+class Plots:
+    """By file name the SVG of each plot."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+
+    def add(self, name: str, number: int, title: str, content: str) -> str:
+        """Keep a plot, and return what shows it on the page; `number` tells those of several groups apart."""
+        stem = re.sub(r"[^\w-]+", "", name)
+        file = f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"
+        self.files[file] = content
+        return f"![{title}]({file})\n"

@@ -8,8 +8,8 @@ from typing import Any
 from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.results import charts, markdown, published
 from erukg.research.evaluation.results.calibration import calibration
+from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.labels import is_ours, label
-from erukg.research.evaluation.results.plots import Plots
 from erukg.research.evaluation.results.runs import Group, Runs, speeds
 
 __all__ = ["keyphrase_part"]
@@ -47,15 +47,19 @@ def on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
     return f" on {', '.join(group.names)} ({number} of {len(groups)})" if len(groups) > 1 else ""
 
 
+def bar_row(
+    system: Mapping[str, Any], group: Group, metric: str, scores: Mapping[str, Any], kind: str | None = None
+) -> charts.Row:
+    """A metric of a system, or of a retrieval method, in percent: on average, then on each set."""
+    cells = [scores["average"], *(scores["sets"][name] for name in group.names)]
+    values = [_times_100((cell if kind is None else cell[kind])[metric]) for cell in cells]
+    return charts.Row(system["label"], values, "ours" if is_ours(system) else "other")
+
+
 def _bars(group: Group, kind: str, plots: Plots, number: int) -> Iterator[str]:
     metric, title, in_paper = _WHAT[kind]
-    rows = []
-    for system in group.run:
-        scores = system["scores"][_PROTOCOL]
-        cells = [scores["average"][kind], *(scores["sets"][name][kind] for name in group.names)]
-        values = [None if cell[metric] is None else 100 * cell[metric] for cell in cells]
-        if kind == "present" or any(values):  # who extracts finds none of the others
-            rows.append(charts.Row(system["label"], values, "ours" if is_ours(system) else "other"))
+    rows = [bar_row(system, group, metric, system["scores"][_PROTOCOL], kind) for system in group.run]
+    rows = [row for row in rows if kind == "present" or any(row.values)]  # who extracts finds none of the others
     if not rows:
         return
     for name in published.SHOWN:
@@ -78,10 +82,10 @@ def _speed(group: Group, runs: Runs, plots: Plots, number: int) -> Iterator[str]
             rows.append([_only_timed(speed.timed), f"{speed.ratio:.3g}", "–"])
             continue
         average = system["scores"][_PROTOCOL]["average"]
-        quality = [_times_100(average["present"]["F@10"]), _times_100(average["absent"]["R@10"])]
-        rows.append([system["label"], f"{speed.ratio:.3g}", f"{quality[0]:.1f}" if quality[0] is not None else "–"])
-        if quality[0] is not None:
-            points.append(charts.Point(system["label"], speed.ratio, quality[0], is_ours(system)))
+        quality = _times_100(average["present"]["F@10"])
+        rows.append([system["label"], f"{speed.ratio:.3g}", f"{quality:.1f}" if quality is not None else "–"])
+        if quality is not None:
+            points.append(charts.Point(system["label"], speed.ratio, quality, is_ours(system)))
     if not points:
         return
     title = "Quality against speed"

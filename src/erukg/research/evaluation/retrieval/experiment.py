@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,6 @@ from erukg.research.evaluation.systems import System
 
 __all__ = ["Comparison", "MethodResult", "SetSummary", "compare", "evaluate"]
 
-_FORMAT = "erukg-run"
-_VERSION = 1
 _STEP = 500  # documents between two reports of progress while indexing
 
 
@@ -105,8 +104,6 @@ class _SetRunner:
     def __init__(self, data: RetrievalSet, store: Path | None, progress: Progress | None, fresh: bool) -> None:
         self._data, self._store, self._fresh = data, store, fresh
         self._progress: Progress = progress or (lambda *_: None)
-        self._corpus: Corpus | None = None
-        self._plain: Index | None = None
         self._expanded: tuple[System, Index] | None = None
         self._phrases: dict[tuple[str, str], list[str]] = {}
 
@@ -132,8 +129,8 @@ class _SetRunner:
 
     def _run_store(self, folder: Path, method: Method) -> LineStore:
         header = {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": "erukg-run",
+            "version": 1,
             "depth": DEPTH,
             "method": method.describe(),
             # Judgements do not change what is found.
@@ -156,19 +153,20 @@ class _SetRunner:
             yield query.id, {self._data.documents[number].id: value for number, value in pairs}
 
     def _index(self, system: System | None) -> Index:
-        if system is not None:
-            if self._expanded is None or self._expanded[0] is not system:
-                added = self._added(system, "documents")  # long, and memory for the index not yet needed
-                self._expanded = (system, Index(self._documents().extended(added)))
-            return self._expanded[1]
-        if self._plain is None:
-            self._plain = Index(self._documents())
-        return self._plain
+        if system is None:
+            return self._plain
+        if self._expanded is None or self._expanded[0] is not system:
+            added = self._added(system, "documents")  # long, and memory for the index not yet needed
+            self._expanded = (system, Index(self._corpus.extended(added)))
+        return self._expanded[1]
 
-    def _documents(self) -> Corpus:
-        if self._corpus is None:
-            self._corpus = Corpus.of(self._counted())
-        return self._corpus
+    @cached_property
+    def _plain(self) -> Index:
+        return Index(self._corpus)
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        return Corpus.of(self._counted())
 
     def _counted(self) -> Iterator[str]:
         total = len(self._data.documents)
