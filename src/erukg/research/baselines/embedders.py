@@ -53,10 +53,7 @@ class SentenceModel:
         return np.asarray(vectors, np.float32)
 
     def describe(self) -> Mapping[str, Any]:
-        return {
-            "name": Path(self.path).name,
-            "sha256": digest(model_folder(self.path, "an embedding baseline")),
-        }
+        return {"name": Path(self.path).name, "sha256": digest(model_folder(self.path, "an embedding baseline"))}
 
 
 @dataclass(frozen=True)

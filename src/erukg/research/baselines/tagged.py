@@ -106,11 +106,7 @@ class _TagHead:
         return self._backend.encode(pieces, np.zeros(0, np.int32)).tags
 
     def describe(self) -> Mapping[str, Any]:
-        return {
-            "tagger": "model",
-            "weights": self._backend.fingerprint,
-            "precision": self._backend.folder.precision,
-        }
+        return {"tagger": "model", "weights": self._backend.fingerprint, "precision": self._backend.folder.precision}
 
 
 class _ExternalTagger:

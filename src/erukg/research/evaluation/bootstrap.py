@@ -28,10 +28,7 @@ class Difference:
 
 
 def paired_bootstrap(
-    first: Sequence[NDArray[np.float64]],
-    second: Sequence[NDArray[np.float64]],
-    samples: int = 10_000,
-    seed: int = 0,
+    first: Sequence[NDArray[np.float64]], second: Sequence[NDArray[np.float64]], samples: int = 10_000, seed: int = 0
 ) -> Difference:
     """Compare per-document figures of two systems on the same sets, one array per set.
 
