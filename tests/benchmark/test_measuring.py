@@ -23,17 +23,16 @@ from erukg.research.benchmark.search_timing import EngineTiming, SearchTiming, g
 from erukg.research.benchmark.stages import STAGES, time_stages
 from erukg.research.benchmark.suite import compare, faster, run_benchmark
 from erukg.research.benchmark.texts import document, documents
-from erukg.research.benchmark.timing import interleave, ratios, summary
+from erukg.research.benchmark.timing import interleave, rate, summary
 
 
-def test_summary_and_ratios_of_given_times() -> None:
+def test_summary_and_rate_of_given_times() -> None:
     times = summary([0.010] * 98 + [0.020, 0.500])
     assert times["documents"] == 100
     assert times["documents_per_second"] == pytest.approx(100 / 1.5)
     assert times["p50_ms"] == pytest.approx(10)
     assert 10 <= times["p95_ms"] <= times["p99_ms"] < 500
-    seconds = {"extract": [1.0, 3.0], "generate": [2.0, 3.0]}
-    assert ratios(seconds, "extract") == {"extract": 1.0, "generate": 1.25}
+    assert rate([1.0, 3.0], 10) == {"documents": 10, "seconds": 4.0, "documents_per_second": 2.5}
 
 
 def test_competitors_are_compared_with_each_of_ours() -> None:

@@ -29,7 +29,7 @@ from erukg.research.benchmark.throughput import (
     time_single,
     time_streams,
 )
-from erukg.research.benchmark.timing import Progress, Stream, System, interleave, steps, summary
+from erukg.research.benchmark.timing import Progress, Stream, System, interleave, rate, steps, summary
 
 __all__ = ["compare", "faster", "run_benchmark"]
 
@@ -131,7 +131,7 @@ def compare(
         competitors.close()
     # The times of blocks say nothing about how long a document takes.
     described = {
-        name: summary(times) if plan.cores == 1 else _rate(times, len(texts)) for name, times in seconds.items()
+        name: summary(times) if plan.cores == 1 else rate(times, len(texts)) for name, times in seconds.items()
     }
     return {
         "cores": plan.cores,
@@ -140,11 +140,6 @@ def compare(
         "ratios": faster(seconds, list(ours)),
         "not_run": dict(competitors.not_run),
     }
-
-
-def _rate(seconds: Sequence[float], documents: int) -> dict[str, Any]:
-    total = sum(seconds)
-    return {"documents": documents, "seconds": total, "documents_per_second": documents / total}
 
 
 def _one_by_one(system: System) -> Stream:

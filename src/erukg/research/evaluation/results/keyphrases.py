@@ -7,7 +7,6 @@ from typing import Any
 
 from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.results import charts, markdown, published
-from erukg.research.evaluation.results.calibration import calibration
 from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.labels import is_ours, label
 from erukg.research.evaluation.results.runs import Group, Runs, speeds
@@ -19,6 +18,19 @@ _WHAT = {
     "present": ("F@10", "Phrases that stand in the text", published.PRESENT),
     "absent": ("R@10", "Phrases that do not stand in the text", published.ABSENT),
 }
+
+_CALIBRATED = ("F@5", "F@10")
+_WHY = """\
+What differs besides the systems themselves:
+
+- **Candidates.** The paper ran TextRank and MultipartiteRank from the package pke, with its tokens, tags and grammar.
+  Here all baselines read the words that erukg reads (hyphenated words whole, markup and line ends cleaned), tagged by
+  its tag head; a row "tags by spaCy" shows how much of a difference the tagger makes.
+- **Weights.** The paper's EmbedRank used the model all-MiniLM-L12-v2; the name in brackets is the one used here. Both
+  take noun phrases by the same grammar.
+- **Documents.** KP20k is here the first 1,000 documents of its test set, NUS has its case and digits restored, and
+  Krapivin is the split of 460 documents.
+"""
 
 
 def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
@@ -35,7 +47,7 @@ def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
         )
         for title, table in markdown.keyphrase_tables(group):
             yield f"### {title}\n\n{table}"
-        yield from calibration(group)
+        yield from _calibration(group)
         if group.comparisons:
             yield f"### Differences (paired bootstrap)\n\n{markdown.comparison_table(group.comparisons)}"
         if group.run:
@@ -120,3 +132,38 @@ def _conditions(runs: Runs) -> str:
 
 def _times_100(value: float | None) -> float | None:
     return None if value is None else 100 * value
+
+
+def _calibration(group: Group) -> Iterator[str]:
+    """A table of the differences by set, and what explains them; nothing where no such baseline was run."""
+    known = [name for name in group.names if published.known_set(name)]
+    rows = []
+    for system in group.run:
+        base = str(system["name"]).partition(":")[0]
+        if base in published.COUNTERPARTS and known:
+            rows += _calibration_rows(system, published.COUNTERPARTS[base], group, known)
+    if not rows:
+        return
+    yield "### Baselines beside the paper\n"
+    yield "Present phrases, protocol `paper`, F@5 / F@10 (%): measured here, in the paper, and the difference.\n"
+    yield markdown.table(["system", *known, "average"], rows)
+    yield _WHY
+
+
+def _calibration_rows(system: Mapping[str, Any], name: str, group: Group, known: list[str]) -> list[list[str]]:
+    scores = system["scores"][_PROTOCOL]
+    theirs = published.PRESENT[name]
+    cells = [scores["sets"][s]["present"] for s in known]
+    pairs = [theirs[str(published.known_set(s))] for s in known]
+    if published.average_of(group.names):
+        cells.append(scores["average"]["present"])
+        pairs.append(theirs["average"])
+    here, there, apart = [], [], []
+    for cell, pair in zip(cells, pairs, strict=True):
+        values = [None if cell[metric] is None else 100 * cell[metric] for metric in _CALIBRATED]
+        here.append(" / ".join("–" if v is None else f"{v:.1f}" for v in values))
+        there.append(f"*{pair[0]:.1f} / {pair[1]:.1f}*")
+        apart.append(" / ".join("–" if v is None else f"{v - p:+.1f}" for v, p in zip(values, pair, strict=True)))
+    width = len(known) + 1
+    lines = [[system["label"], *here], [f"*{name}, in the paper*", *there], ["difference", *apart]]
+    return [[*line, *["–"] * (width + 1 - len(line))] for line in lines]

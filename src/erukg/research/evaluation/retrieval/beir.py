@@ -74,15 +74,14 @@ def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Ite
 
     `by_position` names the sets whose judgements give a query's place in its file instead of its id.
     """
-    by_position = list(by_position)
+    positional = list(by_position)
     found: dict[Path, Files] = {}
     for path in map(Path, paths):
         if not path.is_dir():
             raise InputError(f"There is no folder {path}; give folders with corpus.jsonl, queries.jsonl and qrels.tsv.")
-        if _one(path, "corpus.jsonl") is not None:
-            found[path] = _files(path, split)
-            continue
-        inside = [child for child in sorted(path.iterdir()) if child.is_dir() and _one(child, "corpus.jsonl")]
+        inside = [folder for folder in (path, *sorted(path.iterdir())) if _one(folder, "corpus.jsonl") is not None]
+        if path in inside:
+            inside = [path]
         if not inside:
             raise InputError(
                 f"Neither the folder {path} nor a folder in it has a corpus.jsonl (or .jsonl.gz, .jsonl.xz); "
@@ -93,10 +92,10 @@ def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Ite
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"Two of the folders are called '{name}'; rename one, so that results tell them apart.")
-    for name in by_position:
+    for name in positional:
         if name not in names:
             raise InputError(f"--qrels-by-position names '{name}', which is none of the sets: {', '.join(names)}.")
-    return [replace(files, by_position=files.name in by_position) for files in found.values()]
+    return [replace(files, by_position=files.name in positional) for files in found.values()]
 
 
 def _one(folder: Path, name: str) -> Path | None:
