@@ -53,3 +53,9 @@ def test_examples_can_be_read() -> None:
     documents = [item for item in items if isinstance(item, InputDocument) and not item.id.endswith(" query")]
     assert len(documents) == 5
     assert all(len(document.text) > 300 for document in documents)
+
+
+if __name__ == "__main__":
+    # Writes the settings table anew after a setting has changed.
+    mark = re.compile(r"(<!-- settings:begin -->\n).*?(\n?<!-- settings:end -->)", re.DOTALL)
+    (ROOT / "README.md").write_text(mark.sub(lambda found: f"{found[1]}{settings_table()}{found[2]}", README), "utf-8")

@@ -19,12 +19,14 @@ from typer.testing import CliRunner, Result
 
 from erukg.cli import app
 from erukg.cli._common import printable
-from erukg.cli._options import Format
-from erukg.cli._output import Output
+from erukg.cli._options import InputOptions
 from erukg.cli._work import Source, process
 from erukg.core.results import Keyphrases
+from erukg.core.streams import Answer, attempt
 from erukg.errors import InputError
 from erukg.io import InputDocument
+from erukg.io.outputs import Output
+from erukg.io.writers import JsonWriter
 
 Run = Callable[..., Result]
 Shell = Callable[..., subprocess.Popen[bytes]]
@@ -84,31 +86,24 @@ def test_names_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None:
 
 def test_a_document_the_work_refuses_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_lines(tmp_path / "a.jsonl", 20)
-    seen: list[str] = []
-
-    def work(documents: Iterable[InputDocument]) -> Iterator[Keyphrases]:
-        # Reads ahead, as a pool of threads does, and fails at some documents when their turn comes.
-        ahead: list[InputDocument] = []
-        for document in documents:
-            ahead.append(document)
-            if len(ahead) > 5:
-                yield result_of(ahead.pop(0))
-        yield from map(result_of, ahead)
 
     def result_of(document: InputDocument) -> Keyphrases:
         if document.id in ("d0", "d7", "d8", "d19"):
             raise InputError("It is not to our taste.")
-        seen.append(document.id)
         return Keyphrases(id=document.id)
 
+    def work(documents: Iterable[InputDocument]) -> Iterator[Answer[InputDocument, Keyphrases]]:
+        # Reads ahead, as a pool of threads does.
+        return iter([attempt(result_of, document) for document in documents])
+
     with pytest.raises(typer.Exit) as left:
-        process(Source([str(path)], None, 1, 1), Output(Format.json, None), work)
+        process(Source(InputOptions(paths=[str(path)])), Output(None, JsonWriter), work)
     assert left.value.exit_code == 3
     out = capsys.readouterr()
     expected = [f"d{i}" for i in range(20) if i not in (0, 7, 8, 19)]
     assert [json.loads(line)["id"] for line in out.out.splitlines()] == expected
     assert "4 of 20 documents skipped" in out.err
-    assert seen == expected
+    assert f"erukg: {path}:8: It is not to our taste." in out.err
 
 
 def test_output_appears_complete_or_not_at_all(run: Run, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ ROWS: list[dict[str, Any]] = [
     {"_id": 3, "text": ""},
     {"id": "d4", "abstract": "Random graphs"},
 ]
-UNPACK = {"": bytes, ".gz": gzip.decompress, ".xz": lzma.decompress}
+UNPACK: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.decompress, ".xz": lzma.decompress}
 
 
 def lines(rows: list[dict[str, Any]]) -> str:

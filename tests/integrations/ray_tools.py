@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from erukg.integrations.ray.tasks import KeyphraseTask, Work
+from erukg.integrations.ray.keyphrase_job import KeyphraseJob, Stream
+from erukg.io import InputDocument
 
 #: Ray takes no less.
 STORE_BYTES = 80 * 1024 * 1024
@@ -28,13 +29,13 @@ def add_node(cluster: Any) -> Any:
 
 
 def worker_pids(cluster: Any) -> list[int]:
-    """The processes of this cluster's actors that run erukg's workers."""
+    """This cluster's processes that run erukg's tasks and actors."""
     raylets = {process.process.pid for node in cluster.list_all_nodes() for process in node.all_processes["raylet"]}
     out = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(
-                (b"ray::Worker", b"ray::MapWorker")
+                (b"ray::run_partition", b"ray::MapWorker")
             ):
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 out += [int(entry.name)] if parent in raylets else []
@@ -75,23 +76,20 @@ def said(result: Any) -> list[str]:
     return [line.removeprefix("erukg: ") for line in result.stderr.splitlines() if line.startswith("erukg: ")]
 
 
-@dataclass(frozen=True, slots=True)
-class TroubledTask(KeyphraseTask):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TroubledJob(KeyphraseJob):
     """Texts can ask for trouble: one that says so ends its worker, another raises what nobody expects."""
 
-    def load(self) -> Work:
-        work: Any = KeyphraseTask.load(self)
-        generator = work._generator
-        generate = generator.generate
+    def load_stream(self) -> Stream:
+        stream = KeyphraseJob.load_stream(self)
+        return lambda items: stream(map(_trouble, items))
 
-        def troubled(text: str, *arguments: Any, **named: Any) -> Any:
-            if "end the worker" in text:
-                os._exit(9)
-            if "raise an error" in text:
-                raise RuntimeError("as asked")
-            if "take your time" in text:
-                time.sleep(0.02)
-            return generate(text, *arguments, **named)
 
-        generator.generate = troubled
-        return work  # type: ignore[no-any-return]
+def _trouble(document: InputDocument) -> InputDocument:
+    if "end the worker" in document.text:
+        os._exit(9)
+    if "raise an error" in document.text:
+        raise RuntimeError("as asked")
+    if "take your time" in document.text:
+        time.sleep(0.02)
+    return document

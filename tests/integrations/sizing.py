@@ -25,8 +25,7 @@ from erukg.collection import Collection, DocumentRecord, Writer, slim
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.assembling import assemble
 from erukg.collection.manifest import SegmentEntry
-from erukg.integrations.ray.inputs import InputFile, list_inputs
-from erukg.integrations.ray.partitions import scan
+from erukg.integrations.ray.partitions import InputFile, list_inputs, scan
 from erukg.io import InputDocument, read_documents
 from erukg.research.benchmark.texts import documents as made_up
 

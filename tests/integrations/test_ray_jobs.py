@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from ray_tools import TroubledTask, kill_worker, marks, parts, said, wait_for, write_rows
+from ray_tools import TroubledJob, kill_worker, marks, parts, said, wait_for, write_rows
 from typer.testing import CliRunner, Result
 
 from erukg import Collection, KeyphraseGenerator, Settings
@@ -26,9 +27,9 @@ from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.errors import InputError
 from erukg.integrations.ray import keyphrases
-from erukg.integrations.ray.crew import Pool
-from erukg.integrations.ray.running import run_job
+from erukg.integrations.ray.driver import run_job
 from erukg.integrations.ray.storage import Store
+from erukg.integrations.ray.tasks import Resources
 from erukg.io import BadDocument, InputDocument, read_documents
 
 Command = Callable[..., Result]
@@ -79,7 +80,7 @@ def test_parquet_in_and_out_by_uri(
     parquet.write_table(pa.Table.from_pylist(rows), folder / "a.parquet", row_group_size=13)
     ray = ("--engine", "ray", "--workers", 1, "--threads", 1, "--partition", 20, "--no-collection")
     out = tmp_path / "out"
-    result = command("generate", f"file://{folder}", *ray, "--format", "parquet", "-o", f"local://{out}")
+    result = command("generate", f"file://{folder}", *ray, "--format", "parquet", "--explain", "-o", f"local://{out}")
     assert result.exit_code == 0, result.output
     assert sorted(path.name for path in out.iterdir()) == ["_erukg", *(f"part-00000{i}.parquet" for i in range(3))]
     found = parquet.read_table(out).to_pylist()
@@ -89,6 +90,8 @@ def test_parquet_in_and_out_by_uri(
         assert [(p["phrase"], p["score"]) for p in row["present"]] == [(k.phrase, k.score) for k in one.present]
         spans = [tuple((s["start"], s["end"]) for s in p["spans"]) for p in row["present"]]
         assert spans == [k.spans for k in one.present]
+        for phrase in row["present"]:
+            assert math.prod(phrase["explanation"]["factors"].values()) == pytest.approx(phrase["score"])
 
 
 def test_expand_keeps_rows_and_their_form(command: Command, tmp_path: Path) -> None:
@@ -136,9 +139,9 @@ def test_bad_partitions_are_reported_and_stop_nothing(cluster: Any, tiny_model: 
     ]
     write_rows(folder / "f.jsonl", troubled)
     bad: list[BadDocument] = []
-    task = TroubledTask("extract", str(tiny_model), False)
+    job = TroubledJob(command="extract", model=str(tiny_model), collection=False)
     summary = run_job(
-        task, [str(folder)], Store(str(tmp_path / "out")), Pool(1), partition_documents=300, on_bad=bad.append
+        job, [str(folder)], Store(str(tmp_path / "out")), Resources(1), partition_documents=300, on_bad=bad.append
     )
     reports = {item.place.removeprefix(f"{folder}/"): item.message for item in bad}
     assert (summary.documents, summary.bad, summary.failed) == (20, 5, 1), reports
@@ -151,7 +154,7 @@ def test_bad_partitions_are_reported_and_stop_nothing(cluster: Any, tiny_model: 
         "f.jsonl:6",
     }
     assert "The same command tries it again." in reports["e.parquet:1-200"]
-    assert "It could not be worked on (RuntimeError: as asked)." in reports["f.jsonl:6"]
+    assert "It could not be processed (RuntimeError: as asked)." in reports["f.jsonl:6"]
     assert parts(tmp_path / "out").count("\n") == 20
 
 
@@ -166,8 +169,8 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tiny_model: Path, tmp_pat
 
     thread = threading.Thread(target=trouble)
     thread.start()
-    task = TroubledTask("extract", str(tiny_model), False)
-    summary = run_job(task, [str(source)], Store(str(out)), Pool(), partition_documents=20)
+    job = TroubledJob(command="extract", model=str(tiny_model), collection=False)
+    summary = run_job(job, [str(source)], Store(str(out)), Resources(), partition_documents=20)
     thread.join()
     assert (summary.documents, summary.bad, summary.failed) == (240, 0, 0)
     generator = KeyphraseGenerator.from_pretrained(tiny_model, False)
@@ -216,9 +219,9 @@ def test_a_document_that_ends_its_worker_is_found_out(cluster: Any, tiny_model: 
     rows = [{"id": i, "text": "please end the worker" if i == 7 else f"neural network {i}"} for i in range(40)]
     source = write_rows(tmp_path / "a.jsonl", rows)
     bad: list[BadDocument] = []
-    task = TroubledTask("extract", str(tiny_model), False)
+    job = TroubledJob(command="extract", model=str(tiny_model), collection=False)
     store = Store(str(tmp_path / "out"))
-    summary = run_job(task, [str(source)], store, Pool(), partition_documents=20, on_bad=bad.append)
+    summary = run_job(job, [str(source)], store, Resources(), partition_documents=20, on_bad=bad.append)
     assert (summary.documents, summary.bad, summary.failed) == (39, 1, 0)
     assert [item.place for item in bad] == [f"{source}:8"]
     assert "Worker processes ended while working on it, twice" in bad[0].message
@@ -289,7 +292,6 @@ def test_wrong_command_lines(command: Command, corpus: Path, tmp_path: Path) -> 
     for arguments, code, message in (
         ((), 2, "writes a folder of files"),
         (("-o", tmp_path / "o", "--format", "csv"), 2, "writes json or parquet"),
-        (("-o", tmp_path / "o", "--format", "parquet", "--explain"), 2, "as json only"),
         (("-o", tmp_path / "o", "--device", "cuda:1"), 2, "Ray chooses the GPU"),
         (("-o", tmp_path / "o", "--gpus", 0.5), 1, "No node of the cluster has the 1 cores and 0.5 GPUs"),
         (("-o", corpus), 1, "holds the input"),
@@ -297,8 +299,6 @@ def test_wrong_command_lines(command: Command, corpus: Path, tmp_path: Path) -> 
         result = command("generate", corpus, *ray, *arguments)
         assert result.exit_code == code, result.output
         assert message in " ".join(result.stderr.split())
-    result = command("generate", corpus, "--no-collection", "--format", "parquet", "-o", tmp_path / "o")
-    assert (result.exit_code, "written by --engine ray" in result.stderr) == (2, True)
     result = command("generate", tmp_path / "none.jsonl", *ray, "-o", tmp_path / "none")
     assert result.exit_code == 1
     assert said(result)[0] == f"{tmp_path / 'none.jsonl'}: There is no such file or folder."

@@ -17,12 +17,12 @@ from pyarrow import parquet
 from erukg.collection.records import read_rows
 from erukg.core.results import Keyphrase, Keyphrases, Source
 from erukg.errors import InputError
-from erukg.integrations.ray.inputs import InputFile, list_inputs
-from erukg.integrations.ray.partitions import Partition, read_partition, scan
+from erukg.integrations.ray.partitions import InputFile, Partition, list_inputs, read_partition, scan
 from erukg.integrations.ray.plan import Outcome, Plan, mark_name, read_marks
-from erukg.integrations.ray.sinks import Parquet, keyphrase_schema, table_row
 from erukg.integrations.ray.storage import Store
 from erukg.io import BadDocument, InputDocument, Limits, read_documents
+from erukg.io.columns import result_schema
+from erukg.io.writers import ParquetWriter
 
 PACK = {".jsonl": bytes, ".jsonl.gz": gzip.compress, ".jsonl.xz": lzma.compress}
 LINES = st.sampled_from(
@@ -128,14 +128,17 @@ def test_which_files_are_read(tmp_path: Path) -> None:
         there = list_inputs([f"{scheme}://{tmp_path}"])
         names = [file.name for file in there if isinstance(file, InputFile)]
         assert names == [f"{scheme}://{tmp_path}/{name}" for name in expected]
-    bad = list_inputs([str(tmp_path / "note.txt"), str(tmp_path / "none.jsonl"), f"file://{tmp_path}/none"])
-    assert [isinstance(item, BadDocument) for item in bad] == [True] * 3
+    bad = list_inputs(
+        [str(tmp_path / "note.txt"), str(tmp_path / "none.jsonl"), f"file://{tmp_path}/none", "nowhere://a"]
+    )
+    assert [isinstance(item, BadDocument) for item in bad] == [True] * 4
+    assert isinstance(bad[3], BadDocument)
+    assert "cannot be reached" in bad[3].message
     (told,) = list_inputs([str(tmp_path / "note.txt")], "jsonl")
     assert isinstance(told, InputFile)
     for paths, form, message in (
         (["-"], None, "not standard input"),
         (["a"], "pdf", "JSON Lines and Parquet, not pdf"),
-        (["nowhere://a"], None, "cannot be reached"),
     ):
         with pytest.raises(InputError, match=message):
             list_inputs(paths, form)
@@ -193,9 +196,9 @@ def test_parquet_takes_what_utf8_cannot_hold(tmp_path: Path) -> None:
         (Keyphrase("a\ud800", 1.0, ((0, 2),)),), (Keyphrase("b", 0.5, sources=(Source("c", 1.0),)),), "i"
     )
     with (tmp_path / "a.parquet").open("wb") as stream:
-        sink = Parquet(stream, keyphrase_schema())
-        sink.write(table_row(found))
-        sink.close()
+        writer = ParquetWriter(stream, result_schema(Keyphrases))
+        writer.write(found)
+        writer.close()
     (row,) = parquet.read_table(tmp_path / "a.parquet").to_pylist()
     assert row["present"] == [{"phrase": "a\\ud800", "score": 1.0, "spans": [{"start": 0, "end": 2}]}]
     assert row["absent"] == [{"phrase": "b", "score": 0.5, "sources": [{"id": "c", "share": 1.0}]}]

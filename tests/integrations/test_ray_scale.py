@@ -14,18 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from ray_tools import STORE_BYTES, TroubledTask, add_node, marks, parts, wait_for, worker_pids, write_rows
+from ray_tools import STORE_BYTES, TroubledJob, add_node, marks, parts, wait_for, worker_pids, write_rows
 
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.integrations.ray import keyphrases
-from erukg.integrations.ray.building import CollectionTask, build_collection
-from erukg.integrations.ray.crew import Pool
-from erukg.integrations.ray.running import run_job
+from erukg.integrations.ray.collection_job import CollectionJob, build_collection
+from erukg.integrations.ray.driver import run_job
+from erukg.integrations.ray.keyphrase_job import KeyphraseJob
 from erukg.integrations.ray.storage import Store
-from erukg.integrations.ray.tasks import KeyphraseTask
+from erukg.integrations.ray.tasks import Resources
 from erukg.io import InputDocument, read_documents
 from tiny import write_corpus
 
@@ -68,9 +68,9 @@ def test_20000_documents_and_a_collection_of_them(
     cluster: Any, tiny_model: Path, tiny_encoder: OnnxBackend, tiny_collection: Path, tmp_path: Path
 ) -> None:
     source = write_corpus(tmp_path / "corpus.jsonl", 20_000, seed=5)
-    task = KeyphraseTask("generate", str(tiny_model), str(tiny_collection))
+    job = KeyphraseJob(command="generate", model=str(tiny_model), collection=str(tiny_collection))
     start = time.perf_counter()
-    summary = run_job(task, [str(source)], Store(str(tmp_path / "out")), Pool(), partition_documents=1000)
+    summary = run_job(job, [str(source)], Store(str(tmp_path / "out")), Resources(), partition_documents=1000)
     print(f"\ngenerate on Ray: {20_000 / (time.perf_counter() - start):.0f} documents/s, start included")
     assert (summary.documents, summary.bad, summary.failed) == (20_000, 0, 0)
     generator = KeyphraseGenerator.from_pretrained(tiny_model, tiny_collection)
@@ -79,7 +79,7 @@ def test_20000_documents_and_a_collection_of_them(
     assert lines == [found.to_json() for found in generator.generate_batch(documents)]
     start = time.perf_counter()
     report = build_collection(
-        tmp_path / "ray", [str(source)], CollectionTask(str(tiny_model)), Pool(), partition_documents=1500
+        tmp_path / "ray", [str(source)], CollectionJob(model=str(tiny_model)), Resources(), partition_documents=1500
     )
     print(f"collection build on Ray: {20_000 / (time.perf_counter() - start):.0f} documents/s, start included")
     assert report == build(tmp_path / "local", [source], ModelAnalyser(tiny_encoder))
@@ -101,8 +101,8 @@ def test_a_removed_node_changes_nothing(cluster: Any, tiny_model: Path, tmp_path
     thread = threading.Thread(target=trouble)
     thread.start()
     try:
-        task = TroubledTask("extract", str(tiny_model), False)
-        summary = run_job(task, [str(source)], Store(str(out)), Pool(), partition_documents=20)
+        job = TroubledJob(command="extract", model=str(tiny_model), collection=False)
+        summary = run_job(job, [str(source)], Store(str(out)), Resources(), partition_documents=20)
     finally:
         thread.join()
         add_node(cluster)
@@ -130,10 +130,10 @@ def test_memory_is_bounded_by_less_than_the_input(cluster: Any, tiny_model: Path
                 file.write_table(pa.Table.from_pylist(rows, schema))
     size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
     assert size > 10 * 2 * STORE_BYTES / 1e6 * 0.95
-    task = KeyphraseTask("expand", str(tiny_model), False)
+    job = KeyphraseJob(command="expand", model=str(tiny_model), collection=False)
     before = memory("self")
     with Watch(cluster) as watch:
-        summary = run_job(task, [str(folder)], Store(str(tmp_path / "out")), Pool(), partition_documents=500)
+        summary = run_job(job, [str(folder)], Store(str(tmp_path / "out")), Resources(), partition_documents=500)
     assert summary.documents >= count
     print(f"\nexpand of {size:.0f} MB: driver +{watch.driver - before:.0f} MB, worker {watch.workers:.0f} MB")
     assert watch.driver - before < 200
@@ -180,8 +180,8 @@ def timed(
     start = time.perf_counter()
     one = [found.to_json() for found in generator.generate_batch(texts, threads=2)]
     yield "threads", time.perf_counter() - start
-    task = KeyphraseTask("generate")
-    run_job(task, [str(source)], Store(str(out)), Pool(2), partition_documents=20)
+    job = KeyphraseJob(command="generate")
+    run_job(job, [str(source)], Store(str(out)), Resources(2), partition_documents=20)
     # From the first mark to the last both workers are at work: what was done between them, by that time.
     stamps = sorted(path.stat().st_mtime_ns / 1e9 for path in (out / "_erukg" / "done").iterdir())
     yield "ray", (stamps[-1] - stamps[2]) / (len(stamps) - 3) * len(stamps)

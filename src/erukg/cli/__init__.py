@@ -1,4 +1,4 @@
-"""The command `erukg`: one file a command, each loaded when it is used."""
+"""The command `erukg`: one file per command, each loaded when it is used."""
 
 from __future__ import annotations
 
@@ -7,33 +7,29 @@ from typing import Annotated
 import typer
 
 from erukg._version import __version__
-from erukg.cli._lazy import Later, lazy_group
+from erukg.cli._lazy import LazyCommand, lazy_group
 
 __all__ = ["app", "main"]
 
-_EXIT_CODES = """Exit codes: 0 all is well, 1 nothing could be done, 2 the command line is wrong,
+_EXIT_CODES = """Exit codes: 0 success, 1 nothing could be done, 2 the command line is wrong,
 3 some documents were skipped, 130 interrupted."""
 
-_COMMANDS = (
-    Later("generate", "erukg.cli.generate", "Keyphrases of documents: those in the text and those not in it."),
-    Later("extract", "erukg.cli.generate", "Keyphrases in the text only, without a background collection."),
-    Later("rank", "erukg.cli.generate", "Score your own phrases (a thesaurus, tags) against documents."),
-    Later("expand", "erukg.cli.expand", "Keyphrases into a search engine's documents or queries."),
-    Later("serve", "erukg.cli.serve", "An HTTP service, with a page to look at keyphrases."),
-    Later("report", "erukg.cli.report", "Documents and their keyphrases as one HTML file to look at."),
-    Later(
-        "collection",
-        "erukg.cli.collection",
-        "Build, extend, check and search background collections.",
-        group=True,
-    ),
-    Later("train", "erukg.cli.train", "Train a model and export it.", group=True),
-    Later("evaluate", "erukg.cli.evaluate", "Measure quality and speed on test sets.", group=True),
-    Later("benchmark", "erukg.cli.benchmark", "Measure speed and memory, against others too.", group=True),
+_GENERATE = "erukg.cli.generate"
+_COMMANDS = lazy_group(
+    LazyCommand("generate", _GENERATE, "Keyphrases of documents: those in the text and those not in it."),
+    LazyCommand("extract", _GENERATE, "Keyphrases in the text only, without a background collection."),
+    LazyCommand("rank", _GENERATE, "Score your own phrases (a thesaurus, tags) against documents."),
+    LazyCommand("expand", "erukg.cli.expand", "Keyphrases into a search engine's documents or queries."),
+    LazyCommand("serve", "erukg.cli.serve", "An HTTP service, with a page to look at keyphrases."),
+    LazyCommand("report", "erukg.cli.report", "Documents and their keyphrases as one HTML file to look at."),
+    LazyCommand("collection", "erukg.cli.collection", "Build, extend, check and search background collections.", True),
+    LazyCommand("train", "erukg.cli.train", "Train a model and export it.", True),
+    LazyCommand("evaluate", "erukg.cli.evaluate", "Measure quality and speed on test sets.", True),
+    LazyCommand("benchmark", "erukg.cli.benchmark", "Measure speed and memory, against others too.", True),
 )
 
 app = typer.Typer(
-    cls=lazy_group(_COMMANDS),
+    cls=_COMMANDS,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

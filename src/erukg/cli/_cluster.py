@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,17 +11,19 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, printable, say
-from erukg.cli._options import Format, InputForm, TaggerName
+from erukg.cli._options import Format, InputOptions, ModelOptions, OutputOptions, Threads, TopK, option
 from erukg.core.settings import Settings
 from erukg.errors import require
-from erukg.io import BadDocument, Limits
+from erukg.io import BadDocument
+from erukg.io.progress import progress
 
 if TYPE_CHECKING:
-    from erukg.integrations.ray.crew import Pool
-    from erukg.integrations.ray.running import Summary
+    from erukg.integrations.ray.driver import Summary
+    from erukg.integrations.ray.tasks import Resources
 
 __all__ = [
     "Cluster",
+    "ClusterOptions",
     "Engine",
     "EngineOption",
     "Gpus",
@@ -43,41 +44,46 @@ class Engine(StrEnum):
 
 EngineOption: TypeAlias = Annotated[
     Engine,
-    typer.Option(
-        "--engine",
-        help="This process, or Ray: on the cluster of RAY_ADDRESS, else on this machine.",
-        rich_help_panel=_PANEL,
-    ),
+    option("--engine", help="This process, or Ray: on the cluster of RAY_ADDRESS, else on this machine.", panel=_PANEL),
 ]
 Workers: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--workers",
         min=1,
         help="Ray: how many workers, each with --threads cores.",
         show_default="all there is room for",
-        rich_help_panel=_PANEL,
+        panel=_PANEL,
     ),
 ]
 Gpus: TypeAlias = Annotated[
-    float,
-    typer.Option("--gpus", min=0, max=1, help="Ray: GPUs of a worker; 0.5 lets two share one.", rich_help_panel=_PANEL),
+    float, option("--gpus", min=0, max=1, help="Ray: GPUs per worker; 0.5 lets two share one.", panel=_PANEL)
 ]
 PartitionDocuments: TypeAlias = Annotated[
     int,
-    typer.Option(
+    option(
         "--partition",
         min=1,
         max=10_000_000,
         help="Ray: documents that are worked on, written and marked as done together.",
-        rich_help_panel=_PANEL,
+        panel=_PANEL,
     ),
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """Where the work is done."""
+
+    engine: EngineOption = Engine.local
+    workers: Workers = None
+    gpus: Gpus = 0.0
+    partition: PartitionDocuments = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The options of the cluster, as they were given."""
+    """The options of the cluster, checked."""
 
     workers: int | None
     gpus: float
@@ -91,93 +97,85 @@ class Cluster:
             raise typer.BadParameter("Ray chooses the GPU; say cuda, or --gpus.", param_hint="--device")
 
     @property
-    def pool(self) -> Pool:
-        from erukg.integrations.ray.crew import Pool
+    def pool(self) -> Resources:
+        from erukg.integrations.ray.tasks import Resources
 
-        return Pool(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
+        return Resources(self.workers, self.threads or 1, self.gpus or float(self.device == "cuda"))
 
     @property
     def worker_device(self) -> str | None:
         return "cuda" if self.pool.gpus else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What `generate`, `extract` and `expand` want done."""
+    """What the commands that find keyphrases in documents are asked to do."""
 
-    command: str
-    paths: list[str] | None
-    output: str | None
-    model: str | None
-    collection: str | bool | None
-    tagger: TaggerName
-    top_k: int
+    documents: InputOptions
+    out: OutputOptions
+    parts: ModelOptions
+    cluster: ClusterOptions
     settings: Settings
-    max_mb: float
-    explain: bool = False
-    append: bool = False
-    format: Format | None = None
-    input_format: InputForm | None = None
+    top_k: TopK = 10
+    threads: Threads = None
+
+    @property
+    def on_ray(self) -> bool:
+        return self.cluster.engine is Engine.ray
 
 
-def run_on_ray(job: Job, cluster: Cluster) -> None:
-    """Run the job and leave with the right exit code."""
-    if job.output is None or job.output == "-":
+def run_on_ray(job: Job, command: str, *, append: bool = False) -> None:
+    """Run the job on Ray as this command does it, and leave with the right exit code."""
+    given, out, parts = job.cluster, job.out, job.parts
+    cluster = Cluster(given.workers, given.gpus, given.partition, job.threads, parts.device)
+    collection = parts.chosen_collection
+    if out.output is None or out.output == "-":
         raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
-    if job.format not in (None, Format.json, Format.parquet):
+    if out.format not in (None, Format.json, Format.parquet):
         raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
-    if job.explain and job.format is Format.parquet:
-        raise typer.BadParameter("Explanations are written as json only.", param_hint="--explain")
-    from erukg.integrations.ray.localising import on_any_node
-    from erukg.integrations.ray.running import run_job
+    from erukg.integrations.ray.driver import run_job
+    from erukg.integrations.ray.keyphrase_job import KeyphraseJob
+    from erukg.integrations.ray.node_cache import on_any_node
     from erukg.integrations.ray.storage import Store
-    from erukg.integrations.ray.tasks import KeyphraseTask
 
-    task = KeyphraseTask(
-        job.command,
-        model=on_any_node(job.model),
-        collection=on_any_node(job.collection) if isinstance(job.collection, str) else job.collection,
-        tagger=job.tagger.value,
+    task = KeyphraseJob(
+        command=command,
+        model=on_any_node(parts.model),
+        collection=on_any_node(collection) if isinstance(collection, str) else collection,
+        tagger=parts.tagger.value,
         device=cluster.worker_device,
         threads=cluster.pool.cpus,
         top_k=job.top_k,
-        explain=job.explain,
-        append=job.append,
-        form="parquet" if job.format is Format.parquet else "jsonl",
+        explain=out.explain,
+        append=append,
+        form="parquet" if out.format is Format.parquet else "jsonl",
         choices=job.settings,
-        limits=Limits(document_bytes=int(job.max_mb * 1e6)),
+        limits=job.documents.limits,
     )
     with partitions_bar() as (on_bad, on_progress):
         summary = run_job(
             task,
-            job.paths or [],
-            Store(job.output),
+            job.documents.paths or [],
+            Store(out.output),
             cluster.pool,
-            form=job.input_format.value if job.input_format is not None else None,
+            form=job.documents.input_format,
             partition_documents=cluster.partition,
             on_bad=on_bad,
             on_progress=on_progress,
         )
-    _finish(summary, job.output)
+    _finish(summary, out.output)
 
 
 @contextmanager
-def partitions_bar() -> Iterator[tuple[Callable[[BadDocument], None], Callable[[int, int], None] | None]]:
-    """A way to report bad documents, and on a terminal a bar that counts partitions."""
-    if not sys.stderr.isatty():
-        yield (lambda bad: say(f"{bad.place}: {bad.message}")), None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), "partitions", TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=None)
+def partitions_bar() -> Iterator[tuple[Callable[[BadDocument], None], Callable[[int, int], None]]]:
+    """A way to report bad documents, and one to show how many partitions are done."""
+    with progress("partitions") as bar:
 
         def report(bad: BadDocument) -> None:
-            bar.console.print(printable(f"{bad.place}: {bad.message}"), markup=False, highlight=False)
+            line = f"{bad.place}: {bad.message}"
+            say(line) if bar.console is None else bar.say(printable(line))
 
-        yield report, lambda done, total: bar.update(task, completed=done, total=total)
+        yield report, bar.update
 
 
 def _finish(summary: Summary, output: str) -> None:

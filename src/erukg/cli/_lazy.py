@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 import typer.core
@@ -20,12 +19,11 @@ import typer.main
 from erukg.cli._common import INTERRUPTED, NOTHING_DONE, PIPE_CLOSED, say
 from erukg.errors import ErukgError
 
-__all__ = ["Later", "LazyGroup", "lazy_group", "one_line_errors"]
+__all__ = ["LazyCommand", "lazy_group", "one_line_errors"]
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
-    """A command loaded on use: its module's `app` itself (`group`), or the command of that name in it."""
+class LazyCommand(NamedTuple):
+    """A command loaded on use: the one of this name in its module's `app`, or that `app` itself (`group`)."""
 
     name: str
     module: str
@@ -34,40 +32,32 @@ class Later:
 
     def load(self) -> Any:
         loaded: Any = typer.main.get_group(import_module(self.module).app)
-        if self.group:
-            loaded.name = self.name
-            loaded.help = loaded.help or self.help
-            return loaded
-        return loaded.commands[self.name]
+        if not self.group:
+            return loaded.commands[self.name]
+        loaded.name, loaded.help = self.name, loaded.help or self.help
+        return loaded
 
 
-class LazyGroup(typer.core.TyperGroup):
-    """Shows stand-ins in its help, and swaps in the real command when one is called."""
+def lazy_group(*lazy: LazyCommand) -> type[typer.core.TyperGroup]:
+    """A class for `typer.Typer(cls=…)` with these commands: stand-ins, until one of them is called."""
 
-    later: Sequence[Later] = ()
+    class Commands(typer.core.TyperGroup):
+        def __init__(self, **attributes: Any) -> None:
+            super().__init__(**attributes)
+            self.commands.update({one.name: typer.core.TyperCommand(one.name, help=one.help) for one in lazy})
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        for one in self.later:
-            self.commands[one.name] = typer.core.TyperCommand(one.name, help=one.help)
+        def list_commands(self, ctx: Any) -> list[str]:
+            return [one.name for one in lazy]
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [one.name for one in self.later]
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            self.commands.update({one.name: one.load() for one in lazy if args[:1] == [one.name]})
+            return super().resolve_command(ctx, args)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        for one in self.later:
-            if args[:1] == [one.name]:
-                self.commands[one.name] = one.load()
-        return super().resolve_command(ctx, args)
+        def invoke(self, ctx: Any) -> Any:
+            with one_line_errors():
+                return super().invoke(ctx)
 
-    def invoke(self, ctx: Any) -> Any:
-        with one_line_errors():
-            return super().invoke(ctx)
-
-
-def lazy_group(later: Sequence[Later]) -> type[LazyGroup]:
-    """A `LazyGroup` class with these commands, as `typer.Typer(cls=…)` wants it."""
-    return type("Commands", (LazyGroup,), {"later": tuple(later)})
+    return Commands
 
 
 @contextmanager

@@ -1,37 +1,36 @@
-"""The options that generate, extract and rank have in common, each described once."""
+"""Options that several commands share: groups of them as dataclasses, and the decorator that adds them to a command."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
+from erukg.cli._common import choose_device, say
 from erukg.core.settings import Settings
+from erukg.errors import did_you_mean
+from erukg.io import FORMS, Limits
+from erukg.io.forms import SUFFIXES
+
+if TYPE_CHECKING:
+    from erukg.generator import KeyphraseGenerator
 
 __all__ = [
-    "CollectionFolder",
-    "Device",
-    "Explain",
     "Format",
-    "InputForm",
-    "InputFormat",
-    "MaxMb",
-    "MaxPdfSeconds",
-    "Model",
-    "NoCollection",
-    "Output",
-    "OutputFormat",
+    "InputOptions",
+    "ModelOptions",
+    "OutputOptions",
     "Paths",
-    "Resume",
-    "TaggerName",
-    "TaggerOption",
     "Threads",
     "TopK",
-    "settings_options",
+    "max_mb",
+    "option",
+    "options",
 ]
 
 
@@ -42,150 +41,201 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-class InputForm(StrEnum):
-    text = "text"
-    markdown = "markdown"
-    jsonl = "jsonl"
-    csv = "csv"
-    pdf = "pdf"
-
-
 class TaggerName(StrEnum):
     model = "model"
     spacy = "spacy"
     nltk = "nltk"
 
 
+def _known_form(name: str | None) -> str | None:
+    if name is not None and name not in FORMS:
+        raise typer.BadParameter(f"There is no '{name}'; {did_you_mean(name, FORMS)}")
+    return name
+
+
+def option(*names: str, panel: str | None = None, **settings: Any) -> Any:
+    """A `typer.Option`, in this panel of the help."""
+    return typer.Option(*names, rich_help_panel=panel, **settings)
+
+
+def given(default: object, help: str, *short: str, **settings: Any) -> Any:
+    """A field of a group of options: `--name` (and `short`), with what else `option` takes."""
+    return field(default=default, metadata={"help": help, "short": short, "settings": settings})
+
+
 Paths: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="PATHS",
-        help="Files (.txt .md .jsonl .csv .tsv .pdf, also .gz and .xz), folders, or - for standard input.",
+        help=f"Files ({' '.join(SUFFIXES)}, also .gz and .xz), folders, URIs, or - for standard input.",
         show_default=False,
     ),
 ]
-OutputFormat: TypeAlias = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        "-f",
-        help="How to write results; json is JSON Lines, parquet goes with --engine ray.",
-        show_default="as --output ends; else table on a terminal, json in a pipe",
-    ),
-]
-TopK: TypeAlias = Annotated[
-    int, typer.Option("--top-k", "-k", min=1, help="How many present and how many absent phrases.")
-]
-Explain: TypeAlias = Annotated[
-    bool, typer.Option("--explain", help="Show what each score is made of: factors and term weights.")
-]
-Output: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Write here; the file appears when it is complete. For --engine ray a folder or URI.",
-        show_default="the terminal",
-    ),
-]
-Resume: TypeAlias = Annotated[
-    bool,
-    typer.Option("--resume", help="Go on with an interrupted --output (JSON Lines): skip documents already in it."),
-]
-Model: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--model", help="Model folder.", show_default="the bundled model", rich_help_panel="Parts"),
-]
-CollectionFolder: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--collection",
-        help="Folder of the background collection.",
-        show_default="the bundled collection",
-        rich_help_panel="Parts",
-    ),
-]
-NoCollection: TypeAlias = Annotated[
-    bool,
-    typer.Option("--no-collection", help="Work without a collection: no absent phrases.", rich_help_panel="Parts"),
-]
-Device: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--device",
-        help="Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.",
-        rich_help_panel="Parts",
-    ),
-]
-TaggerOption: TypeAlias = Annotated[
-    TaggerName,
-    typer.Option("--tagger", help="Who tags the words: the model itself, spaCy or NLTK.", rich_help_panel="Parts"),
-]
+TopK: TypeAlias = Annotated[int, option("--top-k", "-k", min=1, help="How many present and how many absent phrases.")]
 Threads: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, help="How many documents at a time.", show_default="one a core"),
+    int | None, option("--threads", min=1, help="How many documents at a time.", show_default="one per core")
 ]
-InputFormat: TypeAlias = Annotated[
-    InputForm | None,
-    typer.Option(
-        "--input-format",
-        help="What - and the files named here are, whatever their endings.",
+
+
+def max_mb(default: float) -> Any:
+    """The option `--max-mb` with this default."""
+    return given(default, "Largest document, in megabytes.", min=0.001, max=2000, panel="Input")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions:
+    """What to read."""
+
+    paths: Paths = None
+    input_format: str | None = given(
+        None,
+        "What - and the files named here are, whatever their endings.",
+        metavar=f"<{'|'.join(FORMS)}>",
+        callback=_known_form,
         show_default="by ending; - is text",
-        rich_help_panel="Input",
-    ),
-]
-MaxMb: TypeAlias = Annotated[
-    float,
-    typer.Option("--max-mb", min=0.001, max=2000, help="Largest document, in megabytes.", rich_help_panel="Input"),
-]
-MaxPdfSeconds: TypeAlias = Annotated[
-    float,
-    typer.Option("--max-pdf-seconds", min=0.1, max=86_400, help="Longest time for one PDF.", rich_help_panel="Input"),
-]
+        panel="Input",
+    )
+    max_mb: float = max_mb(Limits().document_bytes / 1e6)
+    max_pdf_seconds: float = given(
+        Limits().pdf_seconds, "Longest time for one PDF.", min=0.1, max=86_400, panel="Input"
+    )
 
-_PANEL = "Settings"
+    @property
+    def limits(self) -> Limits:
+        return Limits(document_bytes=int(self.max_mb * 1e6), pdf_seconds=self.max_pdf_seconds)
 
 
-def settings_options(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command `--paper` and an option for every field of `Settings` (but those `without`).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """Where and how to write results."""
 
-    The command itself takes one argument for all of them: `settings`.
+    format: Format | None = given(  # noqa: RUF009 (it is a field)
+        None,
+        "How to write results; json is JSON Lines.",
+        "-f",
+        show_default="as --output ends; else table on a terminal, json in a pipe",
+    )
+    output: str | None = given(
+        None,
+        "Write here, compressed when the name ends in .gz or .xz; the file appears when it is complete. "
+        "For --engine ray a folder or URI.",
+        "-o",
+        show_default="the terminal",
+    )
+    resume: bool = given(False, "Go on with an interrupted --output (JSON Lines): skip documents already in it.")
+    explain: bool = given(False, "Show what each score is made of: factors and term weights.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """What to work with."""
+
+    model: str | None = given(None, "Model folder.", show_default="the bundled model", panel="Parts")
+    collection: str | None = given(
+        None, "Folder of the background collection.", show_default="the bundled collection", panel="Parts"
+    )
+    no_collection: bool = given(False, "Work without a collection: no absent phrases.", panel="Parts")
+    tagger: TaggerName = given(  # noqa: RUF009 (it is a field)
+        TaggerName.model, "What tags the words: the model itself, spaCy or NLTK.", panel="Parts"
+    )
+    device: str = given(
+        "cpu", "Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.", panel="Parts"
+    )
+
+    @property
+    def chosen_collection(self) -> str | Literal[False] | None:
+        """A folder, False for none, None for the bundled collection."""
+        if self.no_collection and self.collection is not None:
+            raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
+        return False if self.no_collection else self.collection
+
+    def load(self, settings: Settings | None = None, *, absent: bool = False) -> KeyphraseGenerator:
+        """The generator that the options describe; with `absent`, it is said when it cannot find absent phrases."""
+        collection = self.chosen_collection
+        from erukg.generator import KeyphraseGenerator
+        from erukg.taggers import load_tagger
+
+        generator = KeyphraseGenerator.from_pretrained(
+            self.model,
+            collection,
+            tagger=load_tagger(self.tagger.value),
+            settings=settings,
+            device=choose_device(self.device),
+        )
+        if absent and generator.background is None and collection is not False:
+            say(
+                "There is no collection for this model, so no absent phrases are found; "
+                "see: erukg collection build --help"
+            )
+        return generator
+
+
+Command: TypeAlias = Callable[..., None]
+
+
+def options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Give a command the options of every dataclass among its parameters; it is called with the dataclasses.
+
+    Each field is one: as its annotation says, or from its metadata, as in the groups here, in `Settings` and in limits.
+    A field that is a dataclass stands for the options of that. Fields named in `without` keep their defaults.
     """
-    fields = [field for field in dataclasses.fields(Settings) if field.name not in without]
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        def run(**given: Any) -> None:
-            changes = {field.name: given.pop(field.name) for field in fields}
-            changes = {name: value for name, value in changes.items() if value is not None}
-            base = Settings.paper() if given.pop("paper") else Settings()
-            command(**given, settings=base.replace(**changes))
+    def decorate(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True).parameters
+        made = [p for parameter in own.values() for p in _parameters(parameter) if p.name not in without]
 
-        own = inspect.signature(command, eval_str=True).parameters.values()
-        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own if p.name != "settings"]
-        paper = typer.Option("--paper", help="Start from the paper's values instead.", rich_help_panel=_PANEL)
-        parameters.append(_parameter("paper", Annotated[bool, paper], False))
-        parameters.extend(_parameter(field.name, _annotation(field), None) for field in fields)
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        def run(**values: Any) -> None:
+            command(**{name: _value(name, parameter.annotation, values) for name, parameter in own.items()})
+
+        run.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in made}
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         return run
 
     return decorate
 
 
-def _parameter(name: str, annotation: object, default: object) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def _value(name: str, hint: Any, values: dict[str, Any]) -> Any:
+    """The value of a parameter, or the dataclass for it, from the values of all options."""
+    if not dataclasses.is_dataclass(hint):
+        return values[name]
+    hints = get_type_hints(hint)
+    names = [name for name in hints if name in values or dataclasses.is_dataclass(hints[name])]
+    fields = {name: _value(name, hints[name], values) for name in names}
+    if hint is not Settings:
+        return hint(**fields)  # type: ignore[operator]
+    base = Settings.paper() if values["paper"] else Settings()
+    return base.replace(**{name: value for name, value in fields.items() if value is not None})
 
 
-def _annotation(field: dataclasses.Field[Any]) -> object:
-    """The option for a setting, from its type, default and metadata; `Settings` itself checks the range."""
-    flag = "--" + field.name.replace("_", "-")
-    text = str(field.metadata["help"])
-    kind: type = {"bool": bool, "int": int}.get(str(field.type), float)
-    if kind is bool:
-        names, default = f"{flag}/--no-{flag[2:]}", "yes" if field.default else "no"
+def _parameters(own: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """The options that a parameter stands for: itself, or all those of the dataclass that it is."""
+    own, group = own.replace(kind=inspect.Parameter.KEYWORD_ONLY), own.annotation
+    if not dataclasses.is_dataclass(group):
+        yield own
+        return
+    if group is Settings:
+        paper = option("--paper", help="Start from the paper's values instead.", panel="Settings")
+        yield own.replace(name="paper", annotation=Annotated[bool, paper], default=False)
+    hints = get_type_hints(group, include_extras=True)
+    for f in dataclasses.fields(group):
+        hint, default, flag = hints[f.name], f.default, "--" + f.name.replace("_", "-")
+        if group is Settings:  # what is not given is as in the base, so the default is only shown
+            hint, default = Annotated[hint | None, _setting(f, flag, hint is bool)], None
+        elif "settings" in f.metadata:
+            hint = Annotated[
+                hint, option(flag, *f.metadata["short"], help=f.metadata["help"], **f.metadata["settings"])
+            ]
+        elif f.metadata:
+            hint = Annotated[hint, option(f"--max-{flag[2:]}", help=f.metadata["help"], panel="Limits")]
+        yield from _parameters(own.replace(name=f.name, annotation=hint, default=default))
+
+
+def _setting(f: dataclasses.Field[Any], flag: str, switch: bool) -> Any:
+    """The option for a setting; `Settings` itself checks the range."""
+    help, default = str(f.metadata["help"]).replace("[", "\\["), str(f.default)
+    if switch:
+        flag, default = f"{flag}/--no-{flag[2:]}", "yes" if f.default else "no"
     else:
-        names, default = flag, f"{field.default}"
-        text += f" ({field.metadata['low']} to {field.metadata['high']})"
-    option = typer.Option(names, help=text.replace("[", "\\["), show_default=default, rich_help_panel=_PANEL)
-    return Annotated[kind | None, option]
+        help += f" ({f.metadata['low']} to {f.metadata['high']})"
+    return option(flag, help=help, show_default=default, panel="Settings")

@@ -1,41 +1,47 @@
-"""The loop behind generate, extract and rank: documents in, results out, bad ones reported and counted."""
+"""The loop behind the commands: documents in, results out, bad ones reported and counted."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, Any, TypeAlias, TypeVar
 
 import typer
 
-from erukg.backends.threads import past_refusals
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
-from erukg.cli._options import Format, InputForm
-from erukg.cli._output import Output
-from erukg.cli._render import Result
+from erukg.cli._options import Format, InputOptions, OutputOptions
+from erukg.core.results import Keyphrases, RankedPhrases
+from erukg.core.streams import Answer
 from erukg.errors import InputError
-from erukg.io import BadDocument, InputDocument, Limits, find_form, read_documents
+from erukg.io import BadDocument, InputDocument, find_form, named_form, read_documents
+from erukg.io.columns import Result, result_schema
+from erukg.io.outputs import Output
+from erukg.io.places import is_uri
+from erukg.io.progress import progress
+from erukg.io.streams import COMPRESSED
+from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
 
-__all__ = ["Source", "Work", "process"]
+__all__ = ["Source", "Work", "keep_part", "open_output", "output_path", "process"]
 
-Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Result]]
-"""From documents to their results, in order."""
+ResultT = TypeVar("ResultT")
+WriterT = TypeVar("WriterT", bound=Writer)
+Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Answer[Any, ResultT]]]
+"""From documents to an answer for each, in order."""
 
 
 class Source:
-    """The documents a command was given; it reports those that cannot be read, and counts everything."""
+    """The documents a command was given; it reports those that cannot be used, and counts everything.
 
-    def __init__(self, paths: list[str] | None, form: InputForm | None, max_mb: float, pdf_seconds: float) -> None:
-        if not paths:
-            if sys.stdin is None or sys.stdin.isatty():
-                raise typer.BadParameter("Name files or folders, or - for standard input.", param_hint="PATHS")
-            paths = ["-"]
-        self.paths = paths
-        self.form = form.value if form is not None else None
-        self.limits = Limits(document_bytes=int(max_mb * 1e6), pdf_seconds=pdf_seconds)
+    `check` refuses documents before any work is done on them, with an `InputError`.
+    """
+
+    def __init__(self, options: InputOptions, check: Callable[[InputDocument], None] | None = None) -> None:
+        if not options.paths and (sys.stdin is None or sys.stdin.isatty()):
+            raise typer.BadParameter("Name files or folders, or - for standard input.", param_hint="PATHS")
+        self.paths = options.paths or ["-"]
+        self.form, self.limits, self._check = options.input_format, options.limits, check
         self.bad = 0
         self.good = 0
         self._passed_over: Counter[str] = Counter()
@@ -51,8 +57,10 @@ class Source:
 
     def _is_single(self, path: str) -> bool:
         if path == "-" or self.form is not None:
-            return self.form not in ("jsonl", "csv")
-        form = find_form(Path(path))
+            return named_form(self.form or "text").single
+        form = find_form(path)
+        if is_uri(path):
+            return form is not None and form.single
         return not Path(path).is_dir() and (form is None or form.single)
 
     def refuse(self, output: Path | None) -> None:
@@ -71,6 +79,12 @@ class Source:
         for item in read_documents(self.paths, form=self.form, limits=self.limits, skip=self._skip):
             if isinstance(item, BadDocument):
                 self.report(item.place, item.message)
+                continue
+            try:
+                if self._check is not None:
+                    self._check(item)
+            except InputError as error:
+                self.report(item.place, str(error))
             else:
                 self.good += 1
                 yield item
@@ -95,12 +109,87 @@ class Source:
             raise typer.Exit(NOTHING_DONE)
 
 
-def process(source: Source, output: Output, work: Work) -> None:
-    """Run `work` over the documents and write each result as it comes; leaves with the right exit code."""
-    with output, _progress(source, output) as advance:
-        for result in _results(source, _not_done(source, output.done), work):
-            output.write(result)
-            advance()
+class TableWriter:
+    """The writer behind `--format table`; a progress bar that owns the terminal puts its `console` in."""
+
+    def __init__(self, stream: IO[bytes], explain: bool = False) -> None:
+        from erukg.cli import _table  # it loads rich, which takes a while
+
+        self._draw, self._explain = _table.draw, explain
+        self.console = _table.console(stream)
+
+    def write(self, row: Row) -> None:
+        assert isinstance(row, Keyphrases | RankedPhrases)
+        self.console.print(self._draw(row, self._explain))
+
+    def close(self) -> None:
+        """There is nothing behind the last table."""
+
+
+def output_path(output: str | None) -> Path | None:
+    """The file that `--output` names, None for standard output."""
+    return None if output is None or output == "-" else Path(output)
+
+
+def keep_part(part: Path) -> None:
+    """Tell the user about an output that can be resumed."""
+    say(f"What is done so far is in {part}; the same command with --resume goes on from there.")
+
+
+def open_output(source: Source, options: OutputOptions, kind: type[Result]) -> Output[Writer]:
+    """The output for results of this type, in the format that was asked for or that the output's name tells."""
+    path = output_path(options.output)
+    chosen = options.format or _format_of(path)
+    if chosen is Format.parquet and path is None:
+        raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
+    if options.resume and (path is None or chosen is not Format.json):
+        raise typer.BadParameter("It goes with --output FILE in the format json.", param_hint="--resume")
+    source.refuse(path)
+    schema = result_schema(kind, options.explain) if chosen is Format.parquet else None
+
+    def writer(stream: IO[bytes]) -> Writer:
+        if schema is not None:
+            return ParquetWriter(stream, schema)
+        if chosen is Format.json:
+            return JsonWriter(stream)
+        return (CsvWriter if chosen is Format.csv else TableWriter)(stream, options.explain)
+
+    return Output(path, writer, resume=options.resume, keep=keep_part if chosen is Format.json else None)
+
+
+def _format_of(path: Path | None) -> Format:
+    if path is None:
+        return Format.table if sys.stdout.isatty() else Format.json
+    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    suffix = name.suffix.lower().removeprefix(".")
+    return Format(suffix) if suffix in (Format.csv, Format.parquet) else Format.json
+
+
+def _as_it_is(document: InputDocument, result: Any) -> Any:
+    return result
+
+
+def process(
+    source: Source,
+    output: Output[WriterT],
+    work: Work[ResultT],
+    row: Callable[[InputDocument, ResultT], Row] = _as_it_is,
+) -> None:
+    """Run `work` over the documents and write the row of each as it comes; leaves with the right exit code."""
+    table = output.writer if isinstance(output.writer, TableWriter) else None
+    on_screen = output.path is None and sys.stdout.isatty()
+    # JSON and CSV lines that go to the same terminal are their own progress: a bar would run through them.
+    show = source.count != 1 and not (on_screen and table is None)
+    with output, progress("documents", source.count, show=show, transient=True) as bar:
+        if table is not None and on_screen and bar.console is not None:
+            table.console = bar.console
+        for answer in work(_not_done(source, output.done)):
+            if answer.error is not None:
+                source.good -= 1
+                source.report(answer.item.place, str(answer.error))
+            else:
+                output.write(row(answer.item, answer.unwrap()))
+            bar.advance()
         if not source.good:
             output.discard()
     source.finish()
@@ -113,37 +202,3 @@ def _not_done(documents: Iterable[InputDocument], done: Counter[str]) -> Iterato
             done[document.id] -= 1
         else:
             yield document
-
-
-def _results(source: Source, documents: Iterator[InputDocument], work: Work) -> Iterator[Result]:
-    """The results; a document that the work itself refuses is reported, and the work goes on behind it."""
-
-    def refused(document: InputDocument, error: InputError) -> None:
-        source.good -= 1
-        source.report(document.place, str(error))
-
-    return past_refusals(work, documents, refused)
-
-
-@contextmanager
-def _progress(source: Source, output: Output) -> Iterator[Callable[[], None]]:
-    """A bar on standard error, when that is a terminal and there may be more than one document.
-
-    JSON and CSV lines that go to the same terminal are their own progress: a bar would run through them.
-    """
-    on_screen = output.path is None and sys.stdout.isatty()
-    if not sys.stderr.isatty() or source.count == 1 or (on_screen and output.format is not Format.table):
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), "documents", TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=source.count)
-        if on_screen:
-            output.console = bar.console
-        try:
-            yield lambda: bar.advance(task)
-        finally:
-            output.console = None

@@ -242,10 +242,16 @@ def _build_on_ray(
     cluster: Cluster,
     work: str | None,
 ) -> Report:
-    from erukg.integrations.ray.building import CollectionTask, build_collection
-    from erukg.integrations.ray.localising import on_any_node
+    from erukg.integrations.ray.collection_job import CollectionJob, build_collection
+    from erukg.integrations.ray.node_cache import on_any_node
 
-    task = CollectionTask(on_any_node(model), cluster.worker_device, cluster.pool.cpus, terms, _limits(max_mb))
+    task = CollectionJob(
+        model=on_any_node(model),
+        device=cluster.worker_device,
+        threads=cluster.pool.cpus,
+        most_terms=terms,
+        limits=_limits(max_mb),
+    )
     with partitions_bar() as (on_bad, on_progress):
         return build_collection(
             out,

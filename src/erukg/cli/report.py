@@ -2,158 +2,116 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 
 from erukg._version import __version__
 from erukg.cli._common import SOME_SKIPPED, say
-from erukg.cli._options import (
-    CollectionFolder,
-    Format,
-    InputFormat,
-    MaxMb,
-    MaxPdfSeconds,
-    Model,
-    NoCollection,
-    Paths,
-    TaggerName,
-    TaggerOption,
-    Threads,
-    TopK,
-    settings_options,
-)
-from erukg.cli._output import Output
-from erukg.cli._render import ExpandedRow, Result
-from erukg.cli._work import Source, process
-from erukg.cli.generate import load_generator
+from erukg.cli._options import InputOptions, ModelOptions, Threads, TopK, max_mb, option, options
+from erukg.cli._work import Source, output_path, process
+from erukg.core.results import Keyphrases, RankedPhrases
 from erukg.core.settings import Settings
-from erukg.io import InputDocument, Limits
-from erukg.serving.report import Report, report_row
-from erukg.serving.report.parts import escaped
+from erukg.io import InputDocument
+from erukg.io.outputs import Output
+from erukg.io.writers import Row, Utf8
+from erukg.serving.report import Report, escaped, report_row
 
 __all__ = ["app"]
 
 app = typer.Typer()
 
-_MAX_MB = 5.0
-_MAX_DOCUMENTS = 2_000
-_MAX_REPORT_MB = 100.0
-_PDF_SECONDS = Limits().pdf_seconds
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Documents(InputOptions):
+    max_mb: float = max_mb(5.0)
 
 
-class _ReportFile(Output):
-    """The report as an output: written row by row, in place only when complete, and never resumed."""
+class _HtmlWriter:
+    """A report, document by document; `size` is that of the documents so far, in bytes."""
 
-    def __init__(self, path: Path | None, report: Report, most_bytes: float) -> None:
-        self._report = report
-        self._left = most_bytes
-        self._begun = False
+    def __init__(self, stream: IO[bytes], report: Report) -> None:
+        self._write, self._report = Utf8(stream).write, report
+        self.size = 0
         self.note = ""
-        super().__init__(Format.json, path)
 
-    @property
-    def full(self) -> bool:
-        return self._left <= 0
+    def write(self, row: Row) -> None:
+        assert not isinstance(row, Keyphrases | RankedPhrases)
+        self._write(",\n" if self.size else self._report.begin())
+        self.size += self._write(escaped(row))
 
-    def write(self, result: Result) -> None:
-        row = escaped(result.to_dict())
-        self._file.write((",\n" if self._begun else self._report.begin()) + row)
-        self._begun = True
-        self._left -= len(row.encode("utf-8", "backslashreplace"))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None and self._begun:
-                self._file.write(self._report.end(self.note))
-        except OSError as failed:  # a full disk: what is there is no report
-            super().__exit__(OSError, failed, failed.__traceback__)
-            raise
-        super().__exit__(kind, error, trace)
+    def close(self) -> None:
+        if self.size:
+            self._write(self._report.end(self.note))
 
 
 @app.command()
-@settings_options()
+@options(without={"device"})
 def report(
+    documents: _Documents,
+    parts: ModelOptions,
+    settings: Settings,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The HTML file; it appears when it is complete. - is the terminal.")
+        Path, option("--output", "-o", help="The HTML file; it appears when it is complete. - is the terminal.")
     ],
-    paths: Paths = None,
-    extract: Annotated[bool, typer.Option("--extract", help="Only phrases in the text, without a collection.")] = False,
+    extract: Annotated[bool, option("--extract", help="Only phrases in the text, without a collection.")] = False,
     top_k: TopK = 10,
     threads: Threads = None,
-    model: Model = None,
-    collection: CollectionFolder = None,
-    no_collection: NoCollection = False,
-    tagger: TaggerOption = TaggerName.model,
-    input_format: InputFormat = None,
-    max_mb: MaxMb = _MAX_MB,
-    max_pdf_seconds: MaxPdfSeconds = _PDF_SECONDS,
     max_documents: Annotated[
-        int, typer.Option("--max-documents", min=1, max=100_000, help="Most documents.", rich_help_panel="Input")
-    ] = _MAX_DOCUMENTS,
+        int, option("--max-documents", min=1, max=100_000, help="Most documents.", panel="Input")
+    ] = 2_000,
     max_report_mb: Annotated[
         float,
-        typer.Option(
+        option(
             "--max-report-mb",
             min=0.001,
             max=2_000,
             help="No more documents beyond this size, in megabytes; browsers are slow with larger ones.",
-            rich_help_panel="Input",
+            panel="Input",
         ),
-    ] = _MAX_REPORT_MB,
-    *,
-    settings: Settings,
+    ] = 100.0,
 ) -> None:
     """Documents with their keyphrases, explained, and a map of them all: one HTML file that needs no service.
 
     For example: erukg report papers/ --output report.html
     """
-    source = Source(paths, input_format, max_mb, max_pdf_seconds)
-    path = None if str(output) == "-" else output
+    source = Source(documents)
+    path = output_path(str(output))
     source.refuse(path)
-    settings = settings.extraction() if extract else settings
-    generator = load_generator(model, collection, no_collection or (extract and collection is None), tagger)
-    if generator.background is None and not (no_collection or extract):
-        say("There is no collection for this model, so no absent phrases are found; see: erukg collection build --help")
+    if extract:
+        settings = settings.extraction()
+        parts = replace(parts, no_collection=parts.no_collection or parts.collection is None)
+    generator = parts.load(absent=not extract)
     about = Report(
         version=__version__,
-        model=str(getattr(getattr(generator.backend, "folder", None), "name", "")),
+        model=generator.backend.name,
         collection=len(generator.background) if generator.background is not None else None,
         alpha=settings.alpha,
         beta=settings.beta,
         made=datetime.now(UTC).date().isoformat(),
     )
-    sink = _ReportFile(path, about, max_report_mb * 1e6)
-    written = 0
+    sink = Output(path, lambda stream: _HtmlWriter(stream, about))
 
-    def work(documents: Iterable[InputDocument]) -> Iterator[Result]:
-        nonlocal written
-        waiting: deque[InputDocument] = deque()
+    def first(items: Iterable[InputDocument]) -> Iterator[InputDocument]:
+        for item in items:
+            full = sink.writer.size >= max_report_mb * 1e6
+            if full or source.good > max_documents:
+                source.good -= 1
+                sink.writer.note = f"Only the first {source.good} documents are in this report"
+                what = "--max-report-mb" if full else "--max-documents"
+                say(f"{sink.writer.note}; raise {what}, or make several reports.")
+                return
+            yield item
 
-        def pairs() -> Iterator[tuple[str, str]]:
-            for document in documents:
-                if written + len(waiting) >= max_documents or sink.full:
-                    source.good -= 1
-                    what = "--max-report-mb" if sink.full else "--max-documents"
-                    sink.note = f"Only the first {written + len(waiting)} documents are in this report"
-                    say(f"{sink.note}; raise {what}, or make several reports.")
-                    return
-                waiting.append(document)
-                yield document.id, document.text
-
-        for found in generator.generate_batch(pairs(), top_k, settings, explain=True, threads=threads):
-            document = waiting.popleft()
-            written += 1
-            yield ExpandedRow(document.id, report_row(document.text, found, document.fields))
-
-    process(source, sink, work)
-    if sink.note:
+    process(
+        source,
+        sink,
+        lambda items: generator.stream(first(items), top_k, settings, explain=True, threads=threads),
+        lambda document, found: report_row(document.text, found, document.fields),
+    )
+    if sink.writer.note:
         raise typer.Exit(SOME_SKIPPED)

@@ -2,109 +2,76 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from erukg.cli._options import CollectionFolder, Model, NoCollection, TaggerName, TaggerOption, settings_options
-from erukg.cli.generate import load_generator
+from erukg.cli._options import ModelOptions, option, options
 from erukg.core.settings import Settings
+from erukg.serving import require_service
 from erukg.serving.keys import VARIABLE, load_keys
 from erukg.serving.limits import ServiceLimits
 
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
+    from erukg.serving.service import Comparisons
 
 __all__ = ["app"]
 
 app = typer.Typer()
 
-_PANEL = "Limits"
-
-
-def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option `--max-…` for every field of `ServiceLimits`; it takes one argument, `limits`."""
-    fields = dataclasses.fields(ServiceLimits)
-
-    def run(**given: Any) -> None:
-        limits = ServiceLimits(**{field.name: given.pop(field.name) for field in fields})
-        command(**given, limits=limits)
-
-    parameters = [p for p in inspect.signature(command).parameters.values() if p.name != "limits"]
-    for field in fields:
-        option = typer.Option(
-            "--max-" + field.name.replace("_", "-"), help=field.metadata["help"], rich_help_panel=_PANEL
-        )
-        kind = int if str(field.type) == "int" else float
-        parameters.append(
-            inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=Annotated[kind, option]
-            )
-        )
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    return run
-
 
 @app.command()
-@_limit_options
-@settings_options()
+@options(without={"device"})
 def serve(
-    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 is all of them.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0 takes any free one.")] = 8000,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Worker processes.")] = 1,
+    parts: ModelOptions,
+    settings: Settings,
+    limits: ServiceLimits,
+    host: Annotated[str, option("--host", help="Address to listen on; 0.0.0.0 means all.")] = "127.0.0.1",
+    port: Annotated[int, option("--port", min=0, max=65_535, help="Port; 0 picks a free one.")] = 8000,
+    workers: Annotated[int, option("--workers", min=1, max=256, help="Worker processes.")] = 1,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="Documents at a time, a worker.", show_default="one a core in all"),
+        option("--threads", min=1, help="Documents at a time per worker.", show_default="one per core in all"),
     ] = None,
     api_key_file: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--api-key-file",
-            help=f"File of API keys, one a line; the variable {VARIABLE} holds one more.",
-            show_default="none: everybody may ask",
+            help=f"File of API keys, one per line; the variable {VARIABLE} holds one more.",
+            show_default="none: no key is needed",
         ),
     ] = None,
     cors: Annotated[
         list[str] | None,
-        typer.Option("--cors", metavar="ORIGIN", help="An origin whose pages may use the service; may be repeated."),
+        option("--cors", metavar="ORIGIN", help="An origin whose pages may use the service; may be repeated."),
     ] = None,
     drain_seconds: Annotated[
         float,
-        typer.Option("--drain-seconds", min=0, max=3_600, help="On SIGTERM, time to go on taking connections."),
+        option("--drain-seconds", min=0, max=3_600, help="On SIGTERM, seconds to keep accepting connections."),
     ] = 0.5,
     grace_seconds: Annotated[
         float,
-        typer.Option("--grace-seconds", min=1, max=3_600, help="Then, time to finish what was accepted."),
+        option("--grace-seconds", min=1, max=3_600, help="Then, seconds to finish accepted requests."),
     ] = 60.0,
     request_log: Annotated[
-        bool, typer.Option("--request-log/--no-request-log", help="A line of JSON a request on standard error.")
+        bool, option("--request-log/--no-request-log", help="One line of JSON per request on standard error.")
     ] = True,
-    model: Model = None,
-    collection: CollectionFolder = None,
-    no_collection: NoCollection = False,
-    tagger: TaggerOption = TaggerName.model,
-    *,
-    settings: Settings,
-    limits: ServiceLimits,
 ) -> None:
-    """An HTTP service with a page to look at keyphrases, at http://127.0.0.1:8000 unless told otherwise.
+    """Serve keyphrases over HTTP, with a page to explore them, by default at http://127.0.0.1:8000.
 
-    SIGTERM stops it when everything accepted is answered. For example: erukg serve --port 8080 --workers 2
+    SIGTERM stops it once all accepted requests are answered. For example: erukg serve --port 8080 --workers 2
     """
-    from erukg.serving.running import Options, run
+    require_service()
+    from erukg.research.baselines.comparisons import comparisons
+    from erukg.serving.server import ServerOptions, run
 
-    def load() -> KeyphraseGenerator:
-        generator = load_generator(model, collection, no_collection, tagger)
-        generator.settings = settings
-        return generator
+    def load() -> tuple[KeyphraseGenerator, Comparisons]:
+        generator = parts.load(settings)
+        return generator, comparisons(generator)
 
-    options = Options(
+    service = ServerOptions(
         host=host,
         port=port,
         workers=workers,
@@ -116,4 +83,4 @@ def serve(
         grace_seconds=grace_seconds,
         request_log=request_log,
     )
-    raise typer.Exit(run(load, options))
+    raise typer.Exit(run(load, service))

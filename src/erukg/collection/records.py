@@ -10,7 +10,6 @@ from pathlib import Path
 from erukg.errors import InputError, require
 from erukg.io import BadDocument, InputDocument, Limits, find_form, read_documents
 from erukg.io.folders import walk
-from erukg.io.parquet import read_parquet_file
 from erukg.io.streams import open_bytes
 
 __all__ = ["count_rows", "read_rows", "source_key"]
@@ -26,9 +25,7 @@ def read_rows(sources: Sequence[str | Path], limits: Limits | None = None) -> It
     for source in map(Path, sources):
         named = not source.is_dir()
         for path in _files([source]):
-            if path.suffix.lower() == _PARQUET:
-                yield from read_parquet_file(path)
-            elif named or find_form(path) is not None:
+            if named or find_form(path) is not None:
                 yield from read_documents([path], limits=limits)
 
 

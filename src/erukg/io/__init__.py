@@ -6,9 +6,10 @@ a `BadDocument`, which says where and why in one sentence, for every one it cann
 
 from __future__ import annotations
 
-from erukg.io.inputs import FORMS, Form, find_form, read_documents
+from erukg.io.forms import FORMS, Form, find_form, named_form
 from erukg.io.items import BadDocument, InputDocument, Limits
 from erukg.io.phrase_lists import read_phrases
+from erukg.io.sources import count_rows, find_sources, read_documents, source_key
 
 __all__ = [
     "FORMS",
@@ -16,7 +17,11 @@ __all__ = [
     "Form",
     "InputDocument",
     "Limits",
+    "count_rows",
     "find_form",
+    "find_sources",
+    "named_form",
     "read_documents",
     "read_phrases",
+    "source_key",
 ]

@@ -1,43 +1,55 @@
-"""Lines and JSON objects of a file, whatever their fields; what cannot be read is refused with file and line."""
+"""JSON Lines of any kind: lines and objects with their numbers, and errors that name the place."""
 
 from __future__ import annotations
 
-import lzma
-import zlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from erukg.errors import InputError
 from erukg.io.items import Limits
-from erukg.io.jsonl import parse_line
-from erukg.io.streams import lines as split_lines
-from erukg.io.streams import open_bytes
+from erukg.io.streams import DAMAGED, lines, open_bytes, sentence
 
-__all__ = ["numbered_lines", "read_objects"]
+__all__ = ["numbered_lines", "parse_json", "parse_object", "read_objects"]
 
 
 def read_objects(path: Path, limits: Limits | None = None) -> Iterator[tuple[int, dict[str, object]]]:
-    """The JSON object of every line that is not blank, with the number of the line."""
+    """The JSON object on every line that is not blank, with the number of the line; raises as `numbered_lines`."""
     for number, text in numbered_lines(path, limits):
         if text.strip():
             try:
-                row = parse_line(text)
+                yield number, parse_object(text)
             except InputError as error:
                 raise InputError(f"{path}, line {number}: {error}") from error
-            if not isinstance(row, dict):
-                raise InputError(f"{path}, line {number}: It is JSON, but not an object in braces.")
-            yield number, row
 
 
 def numbered_lines(path: Path, limits: Limits | None = None) -> Iterator[tuple[int, str]]:
-    """Every line of a file, plain, .gz or .xz, with its number from 1."""
+    """Every line of a file, plain, .gz or .xz, with its number; raises an `InputError` that names file and line."""
     try:
         with open_bytes(path) as stream:
-            for line in split_lines(stream, (limits or Limits()).document_bytes):
+            for line in lines(stream, (limits or Limits()).document_bytes, advice=""):
                 if line.problem is not None:
-                    raise InputError(f"line {line.number}: {line.problem}")
+                    raise InputError(f"{path}, line {line.number}: {line.problem}")
                 yield line.number, line.text
-    except InputError as error:
-        raise InputError(f"{path}, {error}") from error
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read ({error}).") from error
+    except (OSError, *DAMAGED) as error:
+        raise InputError(f"{path} cannot be read: {sentence(error)}") from error
+
+
+def parse_object(text: str) -> dict[str, object]:
+    """The JSON object on a line, or an `InputError` that says why there is none."""
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        raise InputError("It is JSON, but not an object.")
+    return value
+
+
+def parse_json(text: str) -> object:
+    """The JSON value on a line, or an `InputError` that says what is wrong with it."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"It is not JSON: {error.msg} at column {error.colno}.") from error
+    except RecursionError as error:
+        raise InputError("It is JSON nested too deeply to be read.") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError(f"It is not JSON that can be read: {error}.") from error

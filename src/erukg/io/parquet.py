@@ -1,28 +1,35 @@
-"""Parquet: a document a row, columns id, title, abstract, text; whole files or some rows of one."""
+"""Parquet: one document per row, columns id, title, abstract, text; whole files or some rows of one."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+import shutil
+import tempfile
+from typing import IO, Any
 
 from erukg.core.inputs import TEXT_FIELDS, document_from
-from erukg.errors import InputError, MissingExtraError, require
-from erukg.io.items import BadDocument, Items
+from erukg.errors import InputError, require
+from erukg.io.items import BadDocument, Items, Limits
+from erukg.io.streams import megabytes
 
-__all__ = ["PARQUET", "check_columns", "open_parquet", "read_parquet", "read_parquet_file"]
+__all__ = ["check_columns", "count_parquet", "open_parquet", "read_parquet", "read_parquet_file"]
 
-PARQUET = ".parquet"
 _COLUMNS = ("id", "_id", *TEXT_FIELDS)
 _ROWS_AT_ONCE = 256
 
 
 def open_parquet(source: Any) -> Any:
     """pyarrow's `ParquetFile` of a path or an open file; an `InputError` when it is not one."""
-    parquet = require("pyarrow.parquet", "ray", "Reading Parquet files")
+    parquet = require("pyarrow.parquet", "parquet", "Reading Parquet files")
     try:
         return parquet.ParquetFile(source)
     except ValueError as error:  # pyarrow's own errors are ValueErrors
         raise InputError(_broken(error)) from error
+
+
+def count_parquet(stream: IO[bytes]) -> int:
+    """How many rows the file has."""
+    with open_parquet(stream) as file:
+        return int(file.metadata.num_rows)
 
 
 def check_columns(names: list[str]) -> None:
@@ -32,21 +39,34 @@ def check_columns(names: list[str]) -> None:
         raise InputError(f"It has none of the columns 'title', 'abstract' and 'text' (its columns: {shown}).")
 
 
-def read_parquet_file(path: Path) -> Items:
-    """Every document of a file; whatever is wrong with it is a last `BadDocument`."""
-    try:
-        with open_parquet(path) as file:
-            yield from read_parquet(file, str(path))
-    except (InputError, MissingExtraError) as error:
-        yield BadDocument(str(path), str(error))
-    except (OSError, ValueError) as error:
-        yield BadDocument(str(path), _broken(error))
+def read_parquet_file(stream: IO[bytes], name: str, limits: Limits) -> Items:
+    """Every document of a file; one that comes through a pipe is put on the disk first, as it is read from its end."""
+    with tempfile.TemporaryFile() as copy:
+        if not stream.seekable():
+            shutil.copyfileobj(stream, copy)
+            stream = copy
+        try:
+            with open_parquet(stream) as file:
+                yield from read_parquet(file, name, limit=limits.document_bytes)
+        except InputError:
+            raise
+        except (OSError, ValueError) as error:  # both are pyarrow's way to say that what it reads makes no sense
+            raise InputError(_broken(error)) from error
 
 
-def read_parquet(file: Any, name: str, first: int = 0, stop: int | None = None, *, every_column: bool = False) -> Items:
-    """The documents of rows `first` to `stop` (none before it is reached), with only the columns that count.
+def read_parquet(
+    file: Any,
+    name: str,
+    first: int = 0,
+    stop: int | None = None,
+    *,
+    every_column: bool = False,
+    limit: int | None = None,
+) -> Items:
+    """The documents of rows `first` to `stop` (or to the end), with only the columns that count.
 
     Row groups outside that range are not touched; with `every_column` the documents' fields are the whole rows.
+    Documents of more than `limit` characters are refused.
     """
     names: list[str] = file.schema_arrow.names
     check_columns(names)
@@ -68,7 +88,10 @@ def read_parquet(file: Any, name: str, first: int = 0, stop: int | None = None, 
         for row in batch.slice(skip, max(0, keep - skip)).to_pylist():
             skip += 1
             try:
-                yield document_from(row, name, number + skip)
+                document = document_from(row, name, number + skip)
+                if limit is not None and len(document.text) > limit:
+                    raise InputError(f"The row is longer than {megabytes(limit)}; --max-mb raises the limit.")
+                yield document
             except InputError as error:
                 yield BadDocument(f"{name}:{number + skip}", str(error))
         number += batch.num_rows

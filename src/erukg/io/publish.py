@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["publish_bytes", "publish_folder", "publish_text", "published", "sync_folder"]
+__all__ = ["publish_bytes", "publish_file", "publish_folder", "publish_text", "published", "sync_folder"]
 
 
 @contextmanager
@@ -18,13 +18,17 @@ def published(path: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]
     try:
         with part.open(mode, **options) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-        sync_folder(path.parent)
+        publish_file(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def publish_file(part: Path, path: Path) -> None:
+    """Put a finished file into its place once it is on the disk."""
+    _sync(part)
+    part.replace(path)
+    sync_folder(path.parent)
 
 
 def publish_bytes(path: Path, data: bytes) -> None:

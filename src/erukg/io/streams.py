@@ -7,16 +7,33 @@ import gzip
 import io
 import lzma
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-from erukg.errors import InputError
+from erukg.errors import InputError, MissingExtraError
+from erukg.io.places import is_uri, open_place
 
-__all__ = ["COMPRESSED", "Line", "decode", "lines", "megabytes", "open_bytes", "read_all"]
+__all__ = [
+    "COMPRESSED",
+    "DAMAGED",
+    "Line",
+    "count_lines",
+    "decode",
+    "lines",
+    "megabytes",
+    "open_bytes",
+    "read_all",
+    "sentence",
+    "window",
+]
 
-COMPRESSED = (".gz", ".xz")
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+"""How to open files with these endings, for reading and for writing."""
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+"""The errors that damaged compressed data makes a reader raise."""
 
 # Longest mark first: UTF-32's little-endian mark starts with UTF-16's.
 _BYTE_ORDER_MARKS = (
@@ -42,20 +59,33 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MOST_CONTROL = 0.05
 # How many limits' worth of an overlong line are skipped in search of its end before the file is given up.
 _LONGEST_SKIP = 64
+_CHUNK = 1 << 20
 
 
 def megabytes(count: int) -> str:
     return f"{count / 1e6:g} MB"
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """The file's bytes, decompressed when its name ends in .gz or .xz."""
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
-    if suffix == ".xz":
-        return cast("IO[bytes]", lzma.open(path, "rb"))
-    return path.open("rb")
+def sentence(error: Exception) -> str:
+    """What a user is told when a reader is stopped by this error."""
+    if isinstance(error, InputError | MissingExtraError):
+        return str(error)
+    if isinstance(error, DAMAGED):
+        return f"Its compressed data is damaged ({str(error).rstrip('.')})."
+    if isinstance(error, FileNotFoundError):
+        return "There is no such file or folder."
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"It cannot be opened or read: {reason}."
+
+
+def open_bytes(place: str | Path) -> IO[bytes]:
+    """The bytes of the file at a path or URI, decompressed when its name ends in .gz or .xz."""
+    unpack = COMPRESSED.get(Path(place).suffix.lower())
+    # pyarrow's files have no lines; and a store is asked for much at a time.
+    source = io.BufferedReader(cast("Any", open_place(place)), _CHUNK) if is_uri(place) else Path(place)
+    if unpack is not None:
+        return cast("IO[bytes]", unpack(source, "rb"))
+    return source.open("rb") if isinstance(source, Path) else source
 
 
 def read_all(stream: IO[bytes], limit: int) -> bytes:
@@ -102,7 +132,14 @@ class Line:
     problem: str | None = None
 
 
-def lines(stream: IO[bytes], limit: int, number: int = 0, offset: int = 0) -> Iterator[Line]:
+def count_lines(stream: IO[bytes]) -> int:
+    """How many line ends the stream holds."""
+    return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(_CHUNK), b""))
+
+
+def lines(
+    stream: IO[bytes], limit: int, number: int = 0, offset: int = 0, advice: str = "; --max-mb raises the limit"
+) -> Iterator[Line]:
     """The stream's lines with their line ends, decoded one by one: a bad line does not spoil the others.
 
     A stream that begins inside a file has `number` lines and `offset` bytes before it there.
@@ -110,30 +147,24 @@ def lines(stream: IO[bytes], limit: int, number: int = 0, offset: int = 0) -> It
     # Marks and signatures count at the beginning of a file only.
     head = b"" if offset else stream.read(4)
     if any(head.startswith(mark) and name != "utf-8-sig" for mark, name in _BYTE_ORDER_MARKS):
-        yield from _wide_lines(head, stream, limit)
+        yield from _wide_lines(head, stream, limit, advice)
         return
     for signature, what in _SIGNATURES:
         if head.startswith(signature[:4]):
             raise InputError(f"It is {what}, not lines of text; give the file its proper ending.")
-    head_bytes = head.removeprefix(codecs.BOM_UTF8)
-    offset += len(head) - len(head_bytes)
+    rest = head.removeprefix(codecs.BOM_UTF8)
+    offset += len(head) - len(rest)
     while True:
         number += 1
-        # The first bytes were read to look for a mark; a line may already end among them.
-        if head_bytes:
-            cut = head_bytes.find(b"\n") + 1
-            if cut:
-                raw, head_bytes = head_bytes[:cut], head_bytes[cut:]
-            else:
-                raw, head_bytes = head_bytes + stream.readline(limit + 1 - len(head_bytes)), b""
-        else:
-            raw = stream.readline(limit + 1)
+        # A line may already end among the first bytes, which were read to look for a mark.
+        raw, end, rest = rest.partition(b"\n")
+        raw += end or stream.readline(max(0, limit + 1 - len(raw)))
         if not raw:
             return
         start, offset = offset, offset + len(raw)
         if len(raw) > limit and not raw.endswith(b"\n"):
             offset += _skip_line(stream, limit)
-            yield Line(number, "", f"The line is longer than {megabytes(limit)}; --max-mb raises the limit.")
+            yield Line(number, "", f"The line is longer than {megabytes(limit)}{advice}.")
             continue
         try:
             yield Line(number, raw.decode("utf-8"))
@@ -152,32 +183,37 @@ def _skip_line(stream: IO[bytes], limit: int) -> int:
     return skipped
 
 
-class _Joined(io.RawIOBase):
-    """Bytes already read, then the rest of the stream."""
-
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head, self._rest = head, rest
+class _Window(io.RawIOBase):
+    def __init__(self, stream: IO[bytes], length: int, head: bytes) -> None:
+        self._stream, self._left, self._head = stream, length, head
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
-        data = self._head[: len(view)] or self._rest.read(len(view))
+        most = len(view) if self._left < 0 else min(len(view), self._left)
+        data = self._head[:most] or (self._stream.read(most) if most else b"")
         self._head = self._head[len(data) :]
+        self._left -= len(data) if self._left > 0 else 0
         view[: len(data)] = data
         return len(data)
 
 
-def _wide_lines(head: bytes, stream: IO[bytes], limit: int) -> Iterator[Line]:
+def window(stream: IO[bytes], length: int = -1, head: bytes = b"") -> io.BufferedReader:
+    """`head`, which was read before, and the stream from where it stands; `length` bytes in all, or all there are."""
+    return io.BufferedReader(_Window(stream, length, head), _CHUNK)
+
+
+def _wide_lines(head: bytes, stream: IO[bytes], limit: int, advice: str) -> Iterator[Line]:
     encoding = next(name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark))
-    text = io.TextIOWrapper(io.BufferedReader(_Joined(head, stream)), encoding, newline="\n")
+    text = io.TextIOWrapper(window(stream, head=head), encoding, newline="\n")
     number = 0
     try:
         while line := text.readline(limit + 1):
             number += 1
             if len(line) > limit:
-                raise InputError(f"Line {number} is longer than {megabytes(limit)}; --max-mb raises the limit.")
+                raise InputError(f"Line {number} is longer than {megabytes(limit)}{advice}.")
             yield Line(number, line)
     except UnicodeDecodeError as error:
         raise InputError(f"It is not {encoding.upper()} text after line {number}; convert it to UTF-8.") from error

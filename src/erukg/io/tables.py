@@ -102,7 +102,7 @@ class Rows:
 
 
 def read_table(stream: IO[bytes], name: str, limits: Limits) -> Items:
-    """A document a row. The delimiter (comma, semicolon or tab) is the one that makes sense of the header."""
+    """One document per row. The delimiter (comma, semicolon or tab) is the one that makes sense of the header."""
     rows = Rows(stream, limits.document_bytes)
     columns = rows.header(("id", *TEXT_FIELDS))
     if columns is None:

@@ -1,10 +1,10 @@
-"""erukg on Ray: `keyphrases` for people with a Ray Data pipeline, and the jobs behind `--engine ray`.
+"""erukg on Ray: `keyphrases` for Ray Data pipelines, and the jobs behind `--engine ray`.
 
-    driver: plan ──> partitions of the input ──> actors, one partition at a time ──> outcomes
-    worker:          reads its partition, works, writes `part-NNNNNN` under a temporary name, renames it, leaves a mark
+    driver: lists the input, cuts it into partitions, submits one Ray task per partition, collects the outcomes
+    task:   reads its partition, processes it, publishes `part-NNNNNN` with an atomic rename, then marks it as done
 
-Documents never travel through Ray's object store, so its size bounds nothing; what a worker holds at a time is a few
-hundred documents.
+Documents never pass through Ray's object store, so its size limits nothing; a task holds a few hundred documents at a
+time.
 """
 
 from erukg.integrations.ray.pipeline import keyphrases

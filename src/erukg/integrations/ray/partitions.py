@@ -1,35 +1,50 @@
-"""Cutting files into partitions, the units of work, and reading one."""
+"""The input of a job: which files it reads, cutting them into partitions, and reading one of these.
+
+Files are JSON Lines (also .gz and .xz) and Parquet, from anywhere that every node can reach.
+"""
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
-import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import IO, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from erukg.core.expansion import FIELDS
 from erukg.errors import InputError
-from erukg.integrations.ray.inputs import InputFile, open_input, open_plain
 from erukg.io import BadDocument, InputDocument, Limits
-from erukg.io.inputs import sentence
 from erukg.io.jsonl import read_jsonl
 from erukg.io.parquet import check_columns, open_parquet, read_parquet
+from erukg.io.sources import STDIN, find_sources
+from erukg.io.streams import DAMAGED, open_bytes, sentence, window
 
-__all__ = ["Partition", "read_partition", "scan"]
+__all__ = ["InputFile", "Partition", "list_inputs", "read_partition", "scan"]
 
+_FORMS = ("jsonl", "parquet")
 _CHUNK = 1 << 20
 # What no second try would mend; an InputError and pyarrow's own errors are ValueErrors.
-_DAMAGED = (ValueError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-_CLOSED = (FileNotFoundError, PermissionError)
+_UNREADABLE = (ValueError, *DAMAGED)
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file of documents.
+
+    name   as the caller wrote it: the places of its documents begin with it
+    uri    the same for workers on any node
+    form   "jsonl" or "parquet"
+    bytes, stamp   its size and time of change, by which a changed file is known
+    """
+
+    name: str
+    uri: str
+    form: str
+    bytes: int
+    stamp: int
+
+
+@dataclass(frozen=True, slots=True)
 class Partition:
-    """Rows of one file that are worked on together and come out as one file.
+    """Rows of one file that are processed together and written as one file.
 
     number   its place among all partitions of the job, and the number in its output's name
     name, uri, form   of the file, as in `InputFile`
@@ -54,8 +69,27 @@ class Partition:
         """The rows it covers, for messages."""
         return self.name if self.rows < 0 else f"{self.name}:{self.first + 1}-{self.first + self.rows}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+
+def list_inputs(paths: Sequence[str], form: str | None = None) -> list[InputFile | BadDocument]:
+    """All files behind the paths (files or folders, local or URIs), in order; `form` says what named files are.
+
+    Files of other forms are passed over in folders, and refused when they are named.
+    """
+    if form not in (None, *_FORMS):
+        raise InputError(f"Ray reads JSON Lines and Parquet, not {form}; convert it, or use --engine local.")
+    if not paths or STDIN in paths:
+        raise InputError("Ray reads files that every node can reach, not standard input; name files or folders.")
+    out: list[InputFile | BadDocument] = []
+    for source in find_sources(paths, form):
+        if isinstance(source, BadDocument):
+            out.append(source)
+        elif source.form is not None and source.form.name in _FORMS:
+            file = source.file
+            out.append(InputFile(file.name, file.uri, source.form.name, file.bytes, file.stamp))
+        elif source.file.named:
+            endings = ".jsonl, .ndjson (also .gz and .xz) and .parquet"
+            out.append(BadDocument(source.file.name, f"Its ending is none of {endings}, which is what Ray reads."))
+    return out
 
 
 def scan(file: InputFile, documents: int, *, expand: bool = False) -> list[Partition]:
@@ -64,23 +98,18 @@ def scan(file: InputFile, documents: int, *, expand: bool = False) -> list[Parti
     What is wrong with the file as a whole is a last partition with a `problem`; one that cannot be reached raises an
     OSError.
     """
-
-    def make(first: int = 0, rows: int = -1, offset: int = 0, length: int = -1) -> None:
-        out.append(Partition(len(out), file.name, file.uri, file.form, first, rows, offset, length))
-
     out: list[Partition] = []
     try:
-        if file.form == "parquet":
-            _scan_parquet(file, documents, make, expand)
-        else:
-            _scan_lines(file, documents, make)
-    except (*_DAMAGED, *_CLOSED) as error:
+        for bounds in _cut_parquet(file, documents, expand) if file.form == "parquet" else _cut_lines(file, documents):
+            out.append(Partition(len(out), file.name, file.uri, file.form, *bounds))
+    except (*_UNREADABLE, FileNotFoundError, PermissionError) as error:
         out.append(Partition(len(out), file.name, file.uri, file.form, rows=0, problem=sentence(error)))
     return out
 
 
-def _scan_parquet(file: InputFile, documents: int, make: Callable[..., None], expand: bool) -> None:
-    with open_input(file.uri) as stream:
+def _cut_parquet(file: InputFile, documents: int, expand: bool) -> Iterator[tuple[int, int]]:
+    """First row and number of rows of each partition."""
+    with open_bytes(file.uri) as stream:
         stream.read(1)
         stream.seek(0)
         try:
@@ -92,16 +121,17 @@ def _scan_parquet(file: InputFile, documents: int, make: Callable[..., None], ex
     if expand and (there := [field for field in FIELDS if field in names]):
         raise InputError(f"It has a column '{there[0]}' already; give the file as it was before expansion.")
     for first in range(0, total, documents):
-        make(first, min(documents, total - first))
+        yield first, min(documents, total - first)
 
 
-def _scan_lines(file: InputFile, documents: int, make: Callable[..., None]) -> None:
-    line, offset, first, start, end = 0, 0, 0, 0, 0
-    with open_plain(file.uri) as stream:
+def _cut_lines(file: InputFile, documents: int) -> Iterator[tuple[int, int, int, int]]:
+    """First line, number of lines, first byte and number of bytes of each partition."""
+    line = offset = first = start = end = 0
+    with open_bytes(file.uri) as stream:
         try:
             while chunk := stream.read(_CHUNK):
                 if not offset and chunk.startswith(_WIDE):
-                    make()
+                    yield 0, -1, 0, -1
                     return
                 at = 0
                 # Whole chunks are counted at once, unless a partition ends within.
@@ -109,36 +139,18 @@ def _scan_lines(file: InputFile, documents: int, make: Callable[..., None]) -> N
                     for _ in range(documents - (line - first)):
                         at = chunk.index(b"\n", at) + 1
                     line = first + documents
-                    make(first, documents, start, offset + at - start)
+                    yield first, documents, start, offset + at - start
                     first, start = line, offset + at
                 line += chunk.count(b"\n", at)
                 end = max(end, offset + chunk.rfind(b"\n") + 1)
                 offset += len(chunk)
-        except _DAMAGED:
+        except DAMAGED:
             # The good lines count all the same.
             if line > first:
-                make(first, line - first, start, end - start)
+                yield first, line - first, start, end - start
             raise
     if offset > start:
-        make(first, line - first + (offset > end), start, offset - start)
-
-
-class _Window(io.RawIOBase):
-    """`length` bytes of a stream from where it stands, or all of it."""
-
-    def __init__(self, stream: IO[bytes], length: int) -> None:
-        self._stream, self._left = stream, length
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        most = len(view) if self._left < 0 else min(len(view), self._left)
-        data = self._stream.read(most) if most else b""
-        view[: len(data)] = data
-        self._left -= len(data) if self._left > 0 else 0
-        return len(data)
+        yield first, line - first + (offset > end), start, offset - start
 
 
 def read_partition(
@@ -152,14 +164,14 @@ def read_partition(
         yield BadDocument(partition.name, partition.problem)
         return
     try:
-        if partition.form == "parquet":
-            with open_input(partition.uri) as stream, open_parquet(stream) as file:
-                stop = None if partition.rows < 0 else partition.first + partition.rows
-                yield from read_parquet(file, partition.name, partition.first, stop, every_column=every_column)
-        else:
-            with open_plain(partition.uri) as stream:
+        with open_bytes(partition.uri) as stream:
+            if partition.form == "parquet":
+                stop = partition.first + partition.rows
+                with open_parquet(stream) as file:
+                    yield from read_parquet(file, partition.name, partition.first, stop, every_column=every_column)
+            else:
                 stream.seek(partition.offset)
-                window = io.BufferedReader(_Window(stream, partition.length), _CHUNK)
-                yield from read_jsonl(window, partition.name, limits, partition.first, partition.offset)
-    except _DAMAGED as error:
+                lines = window(stream, partition.length)
+                yield from read_jsonl(lines, partition.name, limits, partition.first, partition.offset)
+    except _UNREADABLE as error:
         yield BadDocument(partition.name, sentence(error))

@@ -1,253 +1,202 @@
-"""What a worker does with a partition: keyphrases, expanded rows, or segments of a collection."""
+"""Ray tasks: one per partition, with its retries, and the search for documents that crash them.
+
+A task runs in whichever worker process is free. Ray keeps these processes for the tasks that follow, so the model is
+loaded once per process, and starts new ones in place of those that died or whose node was lost.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+import tempfile
+from asyncio import CancelledError, Semaphore
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from typing import Any
 
 from erukg._version import __version__
 from erukg.backends import ModelFolder, find_model
-from erukg.backends.threads import past_refusals
-from erukg.core.expansion import check_row, expand_row
-from erukg.core.results import Keyphrases
-from erukg.core.settings import Settings
-from erukg.errors import CollectionError, InputError
-from erukg.generator import KeyphraseGenerator
-from erukg.integrations.ray.inputs import open_input
-from erukg.integrations.ray.localising import on_this_node
-from erukg.integrations.ray.partitions import Partition
-from erukg.integrations.ray.sinks import JsonLines, Parquet, Sink, expanded_schema, keyphrase_schema, table_row
+from erukg.errors import ErukgError, InputError
+from erukg.integrations.ray.node_cache import local_copy
+from erukg.integrations.ray.partitions import Partition, read_partition
+from erukg.integrations.ray.plan import CRASHED, DONE, FAILED, Outcome, mark_name
 from erukg.integrations.ray.storage import Store
-from erukg.io import InputDocument, Limits
-from erukg.io.parquet import open_parquet
-from erukg.taggers import NltkTagger, SpacyTagger, Tagger
+from erukg.io import BadDocument, InputDocument, Limits
 
-if TYPE_CHECKING:
-    from erukg.gpu.pipeline import Standing
+__all__ = ["Job", "OnBad", "Process", "Resources", "TaskRunner"]
 
-__all__ = ["Batches", "CollectionSource", "KeyphraseTask", "Refuse", "Task", "Work", "load_generator"]
+OnBad = Callable[[BadDocument], None]
+Process = Callable[[Partition, Iterator[InputDocument], Store, OnBad], tuple[int, tuple[dict[str, Any], ...]]]
+"""Writes the results of a partition's documents to the store: how many there are, and the files they are in."""
 
-Refuse = Callable[[str, str], None]
-"""Called with the place of a document that cannot be used, and why."""
-CollectionSource = str | bool | None
-"""A folder or URI, None for the bundled collection, False for none."""
-
-
-class Work(Protocol):
-    """A task that has been loaded, on a worker."""
-
-    def run(
-        self,
-        partition: Partition,
-        documents: Iterator[InputDocument],
-        store: Store,
-        refuse: Refuse,
-        note: Callable[[str], None] | None,
-    ) -> tuple[int, tuple[dict[str, Any], ...]]:
-        """Write what comes of the documents; how many results there are, and the files they are in.
-
-        With `note` it works on one document at a time and calls it with the place of each before it begins.
-        """
-        ...
-
-
-class Task(Protocol):
-    """A description of the work that travels to the workers."""
-
-    @property
-    def limits(self) -> Limits: ...
-
-    @property
-    def expands(self) -> bool:
-        """Whether the rows themselves come out again."""
-        ...
-
-    def settings(self) -> dict[str, Any]:
-        """All that decides what comes out, as plain data."""
-        ...
-
-    def load(self) -> Work: ...
+# Problems of one partition that are sent to the driver; its mark holds all of them.
+_PROBLEMS_SENT = 20
+# Tasks submitted at a time; Ray runs as many of them as there is room for.
+_SUBMITTED = 10_000
+# Processes that a partition may cost before its documents are suspected: nodes are lost, and run out of memory.
+_LOSSES = 3
+# More crashing documents than this in one partition are not the documents' fault, and the partition fails.
+_MOST_CRASHING = 32
+# For a partition whose rows were not counted; bisecting is quick about rows that do not exist.
+_MOST_ROWS = 1 << 32
+_PROCESS_ENDED = "Worker processes ended while working on it, twice, so it was left out."
 
 
 @dataclass(frozen=True, slots=True)
-class KeyphraseTask:
-    """`generate`, `extract` (neither of which keeps the row) or `expand`, as the commands of these names.
+class Resources:
+    """Most workers at a time (None: as many as the cluster has room for), and the cores and GPUs of each."""
 
-    `form` is "jsonl" or "parquet"; expanded rows come out in the form they had. `threads` documents are worked on at a
-    time; with `device` a GPU does, and `threads` processes beside it.
+    workers: int | None = None
+    cpus: int = 1
+    gpus: float = 0.0
+
+    def check(self, ray: Any) -> None:
+        """Refuse a cluster with no node large enough, unless a number of workers was given: nodes may still join."""
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        if self.workers is None and not any(
+            have.get("CPU", 0) >= self.cpus and have.get("GPU", 0) >= self.gpus for have in nodes
+        ):
+            what = f"{self.cpus} cores" + (f" and {self.gpus:g} GPUs" if self.gpus else "")
+            raise InputError(f"No node of the cluster has the {what} that a worker needs; ask for less, or add nodes.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What to do with every partition, with which model; it travels to the workers.
+
+    `threads` documents are processed at a time; with `device` by a GPU, and `threads` processes beside it.
     """
 
-    command: str
     model: str | None = None
-    collection: CollectionSource = None
-    tagger: str = "model"
     device: str | None = None
     threads: int = 1
-    top_k: int = 10
-    explain: bool = False
-    append: bool = False
-    form: str = "jsonl"
-    choices: Settings = field(default_factory=Settings)
     limits: Limits = field(default_factory=Limits)
 
     @property
-    def expands(self) -> bool:
-        return self.command == "expand"
+    def keeps_rows(self) -> bool:
+        """Whether the rows themselves are written again, so that all their columns are read."""
+        return False
+
+    def model_folder(self) -> ModelFolder:
+        return ModelFolder.open(find_model(local_copy(self.model)))
 
     def settings(self) -> dict[str, Any]:
-        model = ModelFolder.open(find_model(on_this_node(self.model)))
-        out: dict[str, Any] = {
-            "command": self.command,
+        """All that decides the output, as plain data."""
+        model = self.model_folder()
+        return {
             "version": __version__,
             "model": model.fingerprint,
             "precision": model.precision,
-            "collection": self._collection_key(model.term_space),
-            "tagger": self.tagger,
-            "top_k": self.top_k,
-            "explain": self.explain,
-            "append": self.append,
-            "form": "as the input" if self.expands else self.form,
             "document_bytes": self.limits.document_bytes,
         }
-        return {**out, **self._choices().to_dict()}
 
-    def _choices(self) -> Settings:
-        return self.choices.extraction() if self.command == "extract" else self.choices
-
-    def _collection_key(self, term_space: str) -> str | None:
-        """A name for the contents of the collection, whatever folder it lies in."""
-        from erukg.collection.bundled import bundled_collection
-        from erukg.collection.manifest import read_manifest
-
-        if self.collection is False:
-            return None
-        folder = on_this_node(self.collection) if isinstance(self.collection, str) else bundled_collection(term_space)
-        if folder is None:
-            return None
-        manifest = read_manifest(Path(folder))
-        if manifest.fingerprint != term_space:
-            raise CollectionError(
-                "The collection was made with another model than the one given; build it again with this model, "
-                "or give the model it was made with."
-            )
-        files = "-".join(f"{file.crc32:08x}" for file in manifest.files)
-        return f"{manifest.documents} documents, {files}"
-
-    def load(self) -> Work:
-        generator = load_generator(self.model, self.collection, self.tagger, self.device, self._choices())
-        return _KeyphraseWork(self, generator)
+    def load(self) -> Process:
+        raise NotImplementedError
 
 
-def load_generator(
-    model: str | None, collection: CollectionSource, tagger: str, device: str | None, settings: Settings
-) -> KeyphraseGenerator:
-    """The generator on this node; folders named by URI are fetched first."""
-    taggers: dict[str, Callable[[], Tagger | None]] = {"model": lambda: None, "spacy": SpacyTagger, "nltk": NltkTagger}
-    folder = on_this_node(collection) if isinstance(collection, str) else None
-    return KeyphraseGenerator.from_pretrained(
-        on_this_node(model),
-        False if collection is False else folder,
-        tagger=taggers[tagger](),
-        settings=settings,
-        device=device,
-    )
+@lru_cache(maxsize=1)
+def _load(job: Job) -> Process:
+    return job.load()
 
 
-class Batches:
-    """`generate_batch` again and again; on a GPU the processes beside it start only once."""
+def run_partition(
+    job: Job, store: Store, partition: Partition, left_out: Mapping[int, str], rows: range = range(_MOST_ROWS)
+) -> Outcome:
+    """The Ray task: process `rows` of a partition, except those `left_out` for the reasons given.
 
-    def __init__(self, generator: KeyphraseGenerator, top_k: int, explain: bool, threads: int) -> None:
-        self._generator, self._top_k, self._explain, self._threads = generator, top_k, explain, threads
-        self._standing: Standing | None = None
-        if isinstance(generator.backend, BatchEncoder):
-            from erukg.gpu import standing_keyphrases
+    Raises when the job cannot be loaded, which no other worker could do either; all else is in the outcome.
+    """
+    process = _load(job)
+    problems: list[tuple[str, str]] = []
 
-            self._standing = standing_keyphrases(generator, top_k, generator.settings, explain=explain, workers=threads)
+    def report(bad: BadDocument) -> None:
+        problems.append((bad.place, bad.message))
 
-    def run(self, pairs: Iterable[tuple[str | None, str]]) -> Iterator[Keyphrases]:
-        if self._standing is not None:
-            return self._standing.stream(pairs)
-        return self._generator.generate_batch(pairs, self._top_k, explain=self._explain, threads=self._threads)
+    def documents() -> Iterator[InputDocument]:
+        items = enumerate(read_partition(partition, job.limits, every_column=job.keeps_rows))
+        for row, item in islice(items, rows.start, rows.stop):
+            if isinstance(item, BadDocument):
+                report(item)
+            elif row in left_out:
+                report(BadDocument(item.place, left_out[row]))
+            else:
+                yield item
+
+    try:
+        count, files = process(partition, documents(), store, report)
+        outcome = Outcome(partition.number, DONE, count, len(problems), tuple(problems), files)
+        store.write(mark_name(partition.number), outcome.to_json().encode())
+    except (ErukgError, OSError, MemoryError) as error:  # something around the documents, which may pass
+        return Outcome.of_error(partition, FAILED, error)
+    except Exception as error:
+        return Outcome.of_error(partition, CRASHED, error)
+    return replace(outcome, problems=outcome.problems[:_PROBLEMS_SENT])
 
 
-class _KeyphraseWork:
-    def __init__(self, task: KeyphraseTask, generator: KeyphraseGenerator) -> None:
-        self._task, self._generator = task, generator
-        self._batches = Batches(generator, task.top_k, task.explain, task.threads)
+def probe_rows(job: Job, partition: Partition, rows: range) -> Outcome:
+    """A Ray task that processes rows only to see whether they crash it."""
+    with tempfile.TemporaryDirectory(prefix="erukg-probe-") as scratch:
+        return run_partition(job, Store(scratch), partition, {}, rows)
 
-    def run(
-        self,
-        partition: Partition,
-        documents: Iterator[InputDocument],
-        store: Store,
-        refuse: Refuse,
-        note: Callable[[str], None] | None,
-    ) -> tuple[int, tuple[dict[str, Any], ...]]:
-        task = self._task
-        form = partition.form if task.expands else task.form
-        waiting: deque[InputDocument] = deque()
 
-        def refused(document: InputDocument, error: InputError) -> None:
-            waiting.popleft()
-            refuse(document.place, str(error))
+class TaskRunner:
+    """Runs the tasks of one job for the driver, in its event loop."""
 
-        def accepted() -> Iterator[InputDocument]:
-            for document in documents:
-                if task.expands:
-                    try:
-                        check_row(document.fields or {}, as_json=form == "jsonl")
-                    except InputError as error:
-                        refuse(document.place, str(error))
-                        continue
-                waiting.append(document)
-                yield document
+    def __init__(self, ray: Any, job: Job, store: Store, resources: Resources) -> None:
+        resources.check(ray)
+        self._ray, self._job, self._store = ray, job, store
+        self._slots = Semaphore(resources.workers or _SUBMITTED)
+        # Ray would retry for ever what its memory monitor ended, so retries are ours. `max_calls` keeps processes with
+        # a GPU for more than one task.
+        remote = ray.remote(num_cpus=resources.cpus, num_gpus=resources.gpus or None, max_retries=0, max_calls=0)
+        self._run_partition, self._probe_rows = remote(run_partition), remote(probe_rows)
 
-        def work(items: Iterable[InputDocument]) -> Iterator[Keyphrases]:
-            if note is not None:
-                return self._one_by_one(items, note)
-            return self._batches.run((document.id, document.text) for document in items)
+    async def process(self, partition: Partition) -> Outcome:
+        """The last outcome of a partition: what went wrong is tried again, without the documents that crash it."""
+        left_out: dict[int, str] = {}
+        arguments = self._job, self._store, partition
+        outcome = await self._run(_LOSSES, partition, self._run_partition, *arguments, left_out)
+        if outcome.status == CRASHED:
+            left_out = await self._find_crashing(partition)
+        if outcome.status != DONE:
+            outcome = await self._run(_LOSSES, partition, self._run_partition, *arguments, left_out)
+        return outcome
 
-        name = f"part-{partition.number:06d}.{form}"
-        count = 0
-        results = past_refusals(work, accepted(), refused)
-        # No file for a partition without results: some readers stumble over empty ones.
-        first = next(results, None)
-        if first is None:
-            return 0, ()
-        with store.create(name) as stream:
-            sink = self._sink(stream, form, partition)
-            while first is not None:
-                sink.write(self._row(waiting.popleft(), first, form))
-                count += 1
-                first = next(results, None)
-            sink.close()
-        return count, ({"name": name},)
+    async def _find_crashing(self, partition: Partition) -> dict[int, str]:
+        """The rows that crash a task, each by itself, and how; found by bisecting. None when all or none seem to."""
+        found: dict[int, str] = {}
+        # No rows at all come first: when loading the model crashes, documents are not to blame.
+        suspects = [range(_MOST_ROWS if partition.rows < 0 else partition.rows), range(0)]
+        while suspects:
+            rows = suspects.pop()
+            losses = 2 if len(rows) == 1 else 1
+            outcome = await self._run(losses, partition, self._probe_rows, self._job, partition, rows)
+            if outcome.status != CRASHED:
+                continue
+            if not rows or len(found) == _MOST_CRASHING:
+                return {}
+            if len(rows) == 1:
+                found[rows.start] = outcome.problems[0][1] if outcome.problems else _PROCESS_ENDED
+            else:
+                middle = len(rows) // 2
+                suspects += [rows[middle:], rows[:middle]]
+        return found
 
-    def _one_by_one(self, items: Iterable[InputDocument], note: Callable[[str], None]) -> Iterator[Keyphrases]:
-        for document in items:
-            note(document.place)
-            try:
-                yield self._generator.generate(
-                    document.text, self._task.top_k, explain=self._task.explain, id=document.id
-                )
-            except (OSError, MemoryError, InputError):
-                raise
-            except Exception as error:
-                raise InputError(f"It could not be worked on ({type(error).__name__}: {error}).") from error
-
-    def _row(self, document: InputDocument, found: Keyphrases, form: str) -> dict[str, Any]:
-        if not self._task.expands:
-            return found.to_dict() if form == "jsonl" else table_row(found)
-        present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
-        return expand_row(document.fields or {}, present, absent, append=self._task.append)
-
-    def _sink(self, stream: Any, form: str, partition: Partition) -> Sink:
-        if form == "jsonl":
-            return JsonLines(stream)
-        if not self._task.expands:
-            return Parquet(stream, keyphrase_schema())
-        with open_input(partition.uri) as source, open_parquet(source) as file:
-            return Parquet(stream, expanded_schema(file.schema_arrow))
+    async def _run(self, losses: int, partition: Partition, function: Any, *arguments: object) -> Outcome:
+        """What a task returns; a task whose process ends is submitted again, until there are so many losses."""
+        errors = self._ray.exceptions
+        async with self._slots:
+            for _ in range(losses):
+                reference = function.remote(*arguments)
+                try:
+                    outcome: Outcome = await reference
+                except CancelledError:
+                    self._ray.cancel(reference, force=True)
+                    raise
+                except (errors.RayTaskError, errors.RuntimeEnvSetupError, errors.TaskUnschedulableError) as error:
+                    raise ErukgError(f"A worker could not start: {getattr(error, 'cause', error)}") from error
+                except errors.RayError:
+                    # Should the process live on out of our sight, it writes the same as the next one.
+                    continue
+                return outcome
+        return Outcome(partition.number, CRASHED)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from erukg.core.folding import hash_phrases, hash_runs
 from erukg.errors import InputError
-from erukg.io.inputs import read_documents
-from erukg.io.items import BadDocument
+from erukg.io import BadDocument, read_documents
 from erukg.research.baselines.base import best, digest
 from erukg.research.baselines.tagged import Reader
 

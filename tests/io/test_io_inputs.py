@@ -163,11 +163,11 @@ def test_phrase_lists(tmp_path: Path, name: str, data: bytes) -> None:
     ("name", "data", "said"),
     [
         ("p.txt", b"", "no phrase"),
-        ("p.txt", b"a\nna\xefve\n", r"p\.txt:2: .*offset 4"),
+        ("p.txt", b"a\nna\xefve\n", r"p\.txt, line 2: .*offset 4"),
         ("p.csv", b"id,name\n1,a\n", "column 'phrase'"),
-        ("p.jsonl", b'"a"\n{"x": 1}\n', r"p\.jsonl:2"),
-        ("p.jsonl", b"{\n", r"p\.jsonl:1: It is not JSON"),
-        ("missing.txt", None, "No such file"),
+        ("p.jsonl", b'"a"\n{"x": 1}\n', r"p\.jsonl, line 2"),
+        ("p.jsonl", b"{\n", r"p\.jsonl, line 1: It is not JSON"),
+        ("missing.txt", None, "no such file"),
     ],
 )
 def test_bad_phrase_lists(tmp_path: Path, name: str, data: bytes | None, said: str) -> None:

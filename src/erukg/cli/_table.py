@@ -1,0 +1,80 @@
+"""Results as tables on a terminal."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, cast
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from erukg.cli._common import printable
+from erukg.core.results import Keyphrase, RankedPhrases
+from erukg.io.columns import Result, every_factor, kinds
+from erukg.io.writers import Utf8
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["console", "draw"]
+
+_FILE_WIDTH = 120
+
+
+def console(stream: IO[bytes]) -> Console:
+    """A console on a stream, of a fixed width if it is no terminal."""
+    width = None if stream.isatty() else _FILE_WIDTH
+    return Console(file=cast("IO[str]", Utf8(stream)), width=width, highlight=False)
+
+
+def draw(result: Result, explain: bool) -> RenderableType:
+    """What a person wants to see: present beside absent, best first; one below the other when explained."""
+    title = Text(printable(result.id or ""), style="bold")
+    # Ranked phrases have one column, which names one of them.
+    columns = [("phrase" if kind == "phrases" else kind, phrases) for kind, phrases in kinds(result) if phrases]
+    if not columns:
+        return Group(title, Text("  no phrases", style="dim"), "")
+    if explain:
+        return Group(title, *(_explained(kind, phrases) for kind, phrases in columns), "")
+    return Group(title, _side_by_side(columns, ranked=isinstance(result, RankedPhrases)), "")
+
+
+def _table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
+
+
+def _side_by_side(columns: list[tuple[str, tuple[Keyphrase, ...]]], *, ranked: bool) -> Table:
+    table = _table()
+    for kind, _ in columns:
+        table.add_column(kind, overflow="fold", min_width=12)
+        table.add_column("score", justify="right", no_wrap=True)
+    if ranked:
+        table.add_column("in the text", style="dim")
+    for i in range(max(len(phrases) for _, phrases in columns)):
+        cells: list[Text] = []
+        for _, phrases in columns:
+            if i < len(phrases):
+                cells += [Text(printable(phrases[i].phrase)), Text(f"{phrases[i].score:.4g}", style="dim")]
+                cells += [Text("yes" if phrases[i].spans else "no")] if ranked else []
+            else:
+                cells += [Text(), Text()]
+        table.add_row(*cells)
+    return table
+
+
+def _explained(kind: str, phrases: tuple[Keyphrase, ...]) -> Table:
+    """Each score as the product of its factors, without those that are 1 for all the phrases."""
+    factors = [every_factor(phrase.explanation) if phrase.explanation else {} for phrase in phrases]
+    names = [name for name in factors[0] if any(values[name] != 1 for values in factors)]
+    table = _table()
+    table.add_column(kind, overflow="fold", min_width=12)
+    table.add_column(" × ".join(["score = " + names[0], *names[1:]]) if names else "score")
+    table.add_column("terms: document, neighbours → weight", overflow="fold")
+    for phrase, values in zip(phrases, factors, strict=True):
+        product = " = ".join([f"{phrase.score:.4g}", " × ".join(f"{values[name]:.4g}" for name in names)])
+        terms = "; ".join(
+            f"{term.term} {term.document:.3g}, {term.neighbours:.3g} → {term.weight:.3g}"
+            for term in (phrase.explanation.terms if phrase.explanation else ())
+        )
+        table.add_row(Text(printable(phrase.phrase)), Text(product), Text(printable(terms)))
+    return table

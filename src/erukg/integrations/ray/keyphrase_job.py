@@ -1,0 +1,162 @@
+"""Keyphrases of every document, or rows expanded with them: `generate`, `extract` and `expand` on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from erukg.collection import bundled_collection
+from erukg.collection.manifest import read_manifest
+from erukg.core.expansion import check_row, expand_row
+from erukg.core.results import Keyphrases
+from erukg.core.runner import Request
+from erukg.core.settings import Settings
+from erukg.core.streams import Answer, attempt
+from erukg.errors import CollectionError
+from erukg.generator import KeyphraseGenerator
+from erukg.integrations.ray.node_cache import local_copy
+from erukg.integrations.ray.partitions import Partition
+from erukg.integrations.ray.storage import Store
+from erukg.integrations.ray.tasks import Job, OnBad, Process
+from erukg.io import BadDocument, InputDocument
+from erukg.io.columns import expanded_schema, result_schema
+from erukg.io.parquet import open_parquet
+from erukg.io.streams import open_bytes
+from erukg.io.writers import JsonWriter, ParquetWriter, Row, Writer
+from erukg.taggers import load_tagger
+
+__all__ = ["KeyphraseJob"]
+
+Stream = Callable[[Iterable[Any]], Iterator[Answer[Any, Keyphrases]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyphraseJob(Job):
+    """`generate`, `extract` or `expand`, as the commands of these names; only `expand` keeps the rows.
+
+    `model` and `collection` are folders or URIs, None for the bundled ones, False for no collection. `form` is "jsonl"
+    or "parquet"; expanded rows are written in the form they had.
+    """
+
+    command: str
+    collection: str | bool | None = None
+    tagger: str = "model"
+    top_k: int = 10
+    explain: bool = False
+    append: bool = False
+    form: str = "jsonl"
+    choices: Settings = field(default_factory=Settings)
+
+    @property
+    def keeps_rows(self) -> bool:
+        return self.command == "expand"
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            **Job.settings(self),
+            "command": self.command,
+            "collection": self._collection_key(),
+            "tagger": self.tagger,
+            "top_k": self.top_k,
+            "explain": self.explain,
+            "append": self.append,
+            "form": "as the input" if self.keeps_rows else self.form,
+            **self._choices().to_dict(),
+        }
+
+    def _choices(self) -> Settings:
+        return self.choices.extraction() if self.command == "extract" else self.choices
+
+    def _collection_key(self) -> str | None:
+        """A name for the contents of the collection, whatever folder it lies in."""
+        if self.collection is False:
+            return None
+        term_space = self.model_folder().term_space
+        folder = local_copy(self.collection) if isinstance(self.collection, str) else bundled_collection(term_space)
+        if folder is None:
+            return None
+        manifest = read_manifest(Path(folder))
+        if manifest.fingerprint != term_space:
+            raise CollectionError(
+                "The collection was made with another model than the one given; build it again with this model, "
+                "or give the model it was made with."
+            )
+        files = "-".join(f"{file.crc32:08x}" for file in manifest.files)
+        return f"{manifest.documents} documents, {files}"
+
+    def load_stream(self) -> Stream:
+        """The generator's `stream` on this node; folders named by URI are fetched first."""
+        folder = local_copy(self.collection) if isinstance(self.collection, str) else None
+        generator = KeyphraseGenerator.from_pretrained(
+            local_copy(self.model),
+            False if self.collection is False else folder,
+            tagger=load_tagger(self.tagger),
+            settings=self._choices(),
+            device=self.device,
+        )
+        if self.device is None:
+            return partial(generator.stream, top_k=self.top_k, explain=self.explain, threads=self.threads)
+        from erukg.gpu import DeviceRunner
+
+        # The processes around a GPU stay from one partition to the next.
+        loaded: Any = generator
+        runner = DeviceRunner(loaded.backend, loaded.background)
+        return runner.open(generator, Request(self.top_k, generator.settings, self.explain), self.threads).run
+
+    def load(self) -> Process:
+        return partial(_write_keyphrases, self, self.load_stream())
+
+
+def _write_keyphrases(
+    job: KeyphraseJob,
+    stream: Stream,
+    partition: Partition,
+    documents: Iterator[InputDocument],
+    store: Store,
+    on_bad: OnBad,
+) -> tuple[int, tuple[dict[str, Any], ...]]:
+    form = partition.form if job.keeps_rows else job.form
+    check = partial(check_row, as_json=form == "jsonl")
+
+    def accepted() -> Iterator[InputDocument]:
+        for document in documents:
+            error = attempt(check, document.fields or {}).error if job.keeps_rows else None
+            if error is None:
+                yield document
+            else:
+                on_bad(BadDocument(document.place, str(error)))
+
+    def results() -> Iterator[Row]:
+        for answer in stream(accepted()):
+            document, found = answer.item, answer.result
+            if found is None:
+                on_bad(BadDocument(document.place, str(answer.error)))
+            elif job.keeps_rows:
+                phrases = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
+                yield expand_row(document.fields or {}, *phrases, append=job.append)
+            else:
+                yield found
+
+    rows = results()
+    first = next(rows, None)
+    if first is None:  # no file: some readers stumble over empty ones
+        return 0, ()
+    name, count = f"part-{partition.number:06d}.{form}", 0
+    with store.create(name) as file, closing(_writer(job, form, partition, file)) as writer:
+        for count, row in enumerate(chain([first], rows), 1):  # noqa: B007 (counted)
+            writer.write(row)
+    return count, ({"name": name},)
+
+
+def _writer(job: KeyphraseJob, form: str, partition: Partition, file: Any) -> Writer:
+    if form == "jsonl":
+        return JsonWriter(file)
+    if not job.keeps_rows:
+        return ParquetWriter(file, result_schema(Keyphrases, job.explain))
+    with open_bytes(partition.uri) as stream, open_parquet(stream) as source:
+        return ParquetWriter(file, expanded_schema(source.schema_arrow))

@@ -1,0 +1,147 @@
+"""Where results go: standard output, or a file that appears only when it is complete and can be resumed."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Generic, Self, TypeVar
+
+from erukg.core.inputs import given_id
+from erukg.errors import InputError
+from erukg.io.objects import parse_object
+from erukg.io.publish import publish_file, published
+from erukg.io.streams import COMPRESSED, DAMAGED, open_bytes
+from erukg.io.writers import Row, Writer
+
+__all__ = ["Output"]
+
+# The longest line of a half-written output that is read back; a result is far shorter.
+_LONGEST_LINE = 100_000_000
+WriterT = TypeVar("WriterT", bound=Writer)
+
+
+class Output(Generic[WriterT]):
+    """Writes each result at once; with a path, into `<path>.part`, which becomes `path` at the end.
+
+    A path that ends in .gz or .xz is compressed then: a compressed file cut short could not be gone on with.
+
+    resume    go on with what an interrupted run (or a finished one) has left: JSON Lines
+    keep      called with the part that is left for a later `resume` when the work is interrupted; without it, the part
+              is removed
+    done      counts the ids that a resumed output already holds
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        writer: Callable[[IO[bytes]], WriterT],
+        *,
+        resume: bool = False,
+        keep: Callable[[Path], None] | None = None,
+    ) -> None:
+        self.path, self._keep = path, keep
+        self.done: Counter[str] = Counter()
+        self._discarded = self._written = False
+        self._part: Path | None = None
+        self._stream = sys.stdout.buffer if path is None else self._open(path, resume)
+        self.writer = writer(self._stream)
+
+    def _open(self, path: Path, resume: bool) -> IO[bytes]:
+        if path.is_dir():
+            raise InputError(f"The output {path} is a folder; give the name of a file.")
+        if path.exists() and not path.is_file():  # a pipe or a device: nothing to rename
+            return path.open("wb")
+        self._part = path.with_name(path.name + ".part")
+        if resume:
+            if not self._part.exists() and path.exists():
+                _decompress(path, self._part)
+            if self._part.exists():
+                self.done = _ids_written(self._part)
+        return self._part.open("ab" if resume else "wb")
+
+    def write(self, row: Row) -> None:
+        self.writer.write(row)
+        self._stream.flush()
+        self._written = True
+
+    def discard(self) -> None:
+        """Leave whatever the file held before: there was nothing to write."""
+        self._discarded = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        complete = False
+        try:
+            if kind is None and not self._discarded:
+                self.writer.close()
+                self._stream.flush()
+                complete = True
+        finally:
+            if self.path is not None:
+                self._finish(self.path, complete)
+
+    def _finish(self, path: Path, complete: bool) -> None:
+        if not complete:
+            with contextlib.suppress(OSError, ValueError):  # it only has to let go of the stream
+                self.writer.close()
+        self._stream.close()
+        if self._part is None:
+            return
+        if complete:
+            _publish(self._part, path)
+        elif self._keep is not None and (self._written or self.done):
+            self._keep(self._part)
+        else:
+            self._part.unlink()
+
+
+def _decompress(path: Path, part: Path) -> None:
+    try:
+        with open_bytes(path) as source, part.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+    except DAMAGED as error:
+        part.unlink()
+        raise InputError(f"{path} is not compressed as its name says, so it cannot be resumed; remove it.") from error
+
+
+def _publish(part: Path, path: Path) -> None:
+    """Put the finished part in its place, compressed when the place's name says so."""
+    compress = COMPRESSED.get(path.suffix.lower())
+    if compress is None:
+        publish_file(part, path)
+        return
+    with published(path) as file, part.open("rb") as source, compress(file, "wb") as target:
+        shutil.copyfileobj(source, target)
+    part.unlink()
+
+
+def _ids_written(part: Path) -> Counter[str]:
+    """The ids in a half-written output; a last line that was cut short is cut off."""
+    done: Counter[str] = Counter()
+    good = 0
+    with part.open("r+b") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                id = given_id(parse_object(line.decode("utf-8")))
+                if id is None:
+                    raise InputError("It has no id.")
+            except ValueError as error:  # an InputError is one too
+                raise InputError(
+                    f"Line {number} of {part} is not a result written by erukg, so it cannot be resumed; "
+                    "remove the file or name another output."
+                ) from error
+            done[id] += 1
+            good += len(line)
+        file.truncate(good)
+    return done

@@ -1,0 +1,132 @@
+"""The one way in: every document behind a list of paths, folders and URIs, whatever their forms."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from erukg.errors import InputError, MissingExtraError
+from erukg.io.folders import Skip
+from erukg.io.forms import FORMS, SUFFIXES, Form, find_form, named_form
+from erukg.io.items import BadDocument, Items, Limits
+from erukg.io.places import FoundFile, find_files
+from erukg.io.streams import DAMAGED, open_bytes, sentence
+
+__all__ = ["STDIN", "SourceFile", "count_rows", "find_sources", "read_documents", "read_file", "source_key"]
+
+STDIN = "-"
+_UNREADABLE = (InputError, MissingExtraError, OSError, ValueError, *DAMAGED)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of documents; its form is None when neither its name nor the caller tells it."""
+
+    file: FoundFile
+    form: Form | None
+
+
+def find_sources(
+    paths: Iterable[str | Path], form: str | None = None, skip: Skip | None = None
+) -> Iterator[SourceFile | BadDocument]:
+    """The files behind the paths, folders and URIs, in order; what cannot be reached is a `BadDocument`.
+
+    `form` (a key of `FORMS`) says what the files named themselves are, whatever their endings. Files found in folders
+    go by their ending; those of no known form are passed over, and `skip` is called with each and the reason.
+    """
+    told = named_form(form) if form is not None else None
+    skip = skip or (lambda path, reason: None)
+    for path in paths:
+        try:
+            for file in find_files(path, skip):
+                known = (told if file.named else None) or find_form(file.name)
+                if known is None and not file.named:
+                    skip(Path(file.name), "of a form not read")
+                else:
+                    yield SourceFile(file, known)
+        except _UNREADABLE as error:
+            yield BadDocument(str(path), sentence(error))
+
+
+def read_documents(
+    paths: Iterable[str | Path],
+    *,
+    form: str | None = None,
+    limits: Limits | None = None,
+    stdin: IO[bytes] | None = None,
+    skip: Skip | None = None,
+) -> Items:
+    """Every document in the given files, folders, URIs and "-" (standard input), one at a time and in order.
+
+    `form` and `skip` are as in `find_sources`; standard input is plain text unless `form` says otherwise.
+    """
+    limits = limits or Limits()
+    told = named_form(form) if form is not None else None
+    stdin_read = False
+    for path in paths:
+        if str(path) != STDIN:
+            for source in find_sources([path], form, skip):
+                yield from [source] if isinstance(source, BadDocument) else read_file(source, limits)
+        elif stdin_read:
+            yield BadDocument(STDIN, "Standard input is named twice, and can be read only once.")
+        else:
+            stdin_read = True
+            yield from _guarded((told or FORMS["text"]).read(stdin or sys.stdin.buffer, "stdin", limits), "stdin")
+
+
+def read_file(source: SourceFile, limits: Limits) -> Items:
+    """Every document of a file; whatever is wrong with the file as a whole is a last `BadDocument`."""
+    name = source.file.name
+    if source.form is None:
+        endings = ", ".join(SUFFIXES)
+        message = f"Its ending is none of {endings}; say what it is with --input-format, for instance 'text'."
+        yield BadDocument(name, message)
+    else:
+        yield from _guarded(_read(source.file.uri, source.form, name, limits), name)
+
+
+def _read(place: str, form: Form, name: str, limits: Limits) -> Items:
+    with open_bytes(place) as stream:
+        yield from form.read(stream, name, limits)
+
+
+def _guarded(items: Items, place: str) -> Items:
+    try:
+        yield from items
+    except _UNREADABLE as error:
+        yield BadDocument(place, sentence(error))
+
+
+def source_key(paths: Iterable[str | Path], settings: object) -> str:
+    """A name for these files, as they are now, read with these settings: the same name means the same rows."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for source in _reachable(paths):
+        digest.update(json.dumps([source.file.uri, source.file.bytes, source.file.stamp]).encode())
+    return digest.hexdigest()
+
+
+def count_rows(paths: Iterable[str | Path]) -> int:
+    """About how many rows the files have, counted by line ends: for showing the time left."""
+    total = 0
+    for file, form in ((source.file, source.form) for source in _reachable(paths)):
+        if form is None or form.single:
+            total += form is not None
+            continue
+        try:
+            with open_bytes(file.uri) as stream:
+                total += form.count(stream)
+        except (InputError, OSError, *DAMAGED) as error:
+            raise InputError(f"{file.name} cannot be read: {sentence(error)}") from error
+    return total
+
+
+def _reachable(paths: Iterable[str | Path]) -> Iterator[SourceFile]:
+    for source in find_sources(paths):
+        if isinstance(source, BadDocument):
+            raise InputError(f"{source.place} cannot be read: {source.message}")
+        yield source

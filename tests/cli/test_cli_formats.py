@@ -1,0 +1,180 @@
+"""The same result in every format: each is complete, and the factors of every phrase multiply to its score."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from erukg import KeyphraseGenerator, Keyphrases
+from erukg.cli import app
+from erukg.core.factors import FACTORS
+from erukg.core.results import RankedPhrases
+from erukg.io.columns import every_factor, result_schema
+from erukg.io.writers import ParquetWriter
+
+Run = Callable[..., Result]
+Scored = tuple[str, float, list[float]]
+NAMES = [factor.name for factor in FACTORS]
+
+
+@pytest.fixture
+def with_collection(tiny_model: Path, tiny_collection: Path) -> Run:
+    def call(command: str, *arguments: object) -> Result:
+        parts = [command, "--model", tiny_model, "--collection", tiny_collection, *arguments]
+        result = CliRunner().invoke(app, list(map(str, parts)))
+        assert result.exit_code == 0, result.output
+        return result
+
+    return call
+
+
+@pytest.fixture
+def documents(tiny_corpus: Path, tmp_path: Path) -> Path:
+    """Some documents of the tiny corpus without their ids, so that they have neighbours."""
+    path = tmp_path / "in.jsonl"
+    rows = [json.loads(line) for line in tiny_corpus.read_text().splitlines()[:6]]
+    path.write_text("".join(json.dumps({"text": row["abstract"]}) + "\n" for row in rows))
+    return path
+
+
+def nested(rows: list[Mapping[str, Any]]) -> Iterator[Scored]:
+    for row in rows:
+        for kind in ("present", "absent", "phrases"):
+            for phrase in row.get(kind, ()):
+                yield kind, phrase["score"], list(phrase["explanation"]["factors"].values())
+
+
+def scored(path: Path) -> list[Scored]:
+    """Every phrase in an output with its kind, its score and its factors."""
+    if path.suffix == ".csv":
+        cells = csv.DictReader(path.open(newline=""))
+        return [(row["kind"], float(row["score"]), [float(row[name]) for name in NAMES]) for row in cells]
+    if path.suffix == ".parquet":
+        return list(nested(pq.read_table(path).to_pylist()))
+    if path.suffix == ".html":
+        data = re.search(r'id="erukg-report">(.*?)</script>', path.read_text(), re.DOTALL)
+        assert data is not None
+        return list(nested([document["result"] for document in json.loads(data[1])["documents"]]))
+    return list(nested([json.loads(line) for line in path.read_text().splitlines()]))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet", "html"])
+def test_the_factors_of_every_kind_multiply_to_the_score(
+    with_collection: Run, documents: Path, tmp_path: Path, suffix: str
+) -> None:
+    output = tmp_path / f"out.{suffix}"
+    # Settings that give every factor something to do.
+    turned = ("--diversity", 0.5, "--absent-commonness", 0.3, "--single-word", 0.5)
+    command = ("report",) if suffix == "html" else ("generate", "--explain")
+    with_collection(*command, documents, "--output", output, *turned)
+    found = scored(output)
+    assert {kind for kind, _, _ in found} == {"present", "absent"}
+    assert any(score > 0 for kind, score, _ in found if kind == "absent")
+    for _, score, factors in found:
+        # A report rounds to five digits.
+        assert math.prod(factors) == pytest.approx(score, rel=1e-3 if suffix == "html" else 1e-5)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_the_factors_of_ranked_phrases_multiply_to_the_score(
+    with_collection: Run, documents: Path, tmp_path: Path, suffix: str
+) -> None:
+    output = tmp_path / f"out.{suffix}"
+    phrases = [part for name in ("neural network", "sea ice", "graph") for part in ("--phrase", name)]
+    with_collection("rank", documents, "--explain", "--output", output, *phrases)
+    found = scored(output)
+    assert len(found) == 6 * 3
+    for _, score, factors in found:
+        assert math.prod(factors) == pytest.approx(score, rel=1e-5)
+
+
+def test_tables_show_the_same_factors(with_collection: Run, documents: Path) -> None:
+    text = with_collection("generate", documents, "--explain", "--format", "table").stdout
+    for line in text.splitlines():
+        if found := re.search(r"(\S+) = (\S+(?: × \S+)+)", line.replace("score = ", "")):
+            factors = [float(value) for value in found[2].split(" × ") if re.match(r"[\d.]", value)]
+            if factors:
+                assert math.prod(factors) == pytest.approx(float(found[1]), rel=5e-3)
+    assert "commonness" in " ".join(text.split())
+
+
+def test_parquet_holds_what_json_holds(with_collection: Run, documents: Path, tmp_path: Path) -> None:
+    for arguments in ((), ("--explain",)):
+        with_collection("generate", documents, "--output", tmp_path / "o.jsonl", *arguments)
+        with_collection("generate", documents, "--output", tmp_path / "o.parquet.gz", *arguments)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "o.jsonl", "o.parquet.gz"]
+        table = pq.read_table(BytesIO(gzip.decompress((tmp_path / "o.parquet.gz").read_bytes())))
+        assert table.column_names == ["id", "present", "absent"]
+        rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+        for row in rows:
+            result = Keyphrases.from_dict(row)
+            for phrase in row["present"]:
+                phrase["spans"] = [{"start": start, "end": end} for start, end in phrase["spans"]]
+            for data, keyphrase in zip([*row["present"], *row["absent"]], result, strict=True):
+                if keyphrase.explanation is not None:
+                    data["explanation"]["factors"] = every_factor(keyphrase.explanation)
+        assert table.to_pylist() == rows
+
+
+def test_schemas_follow_the_model() -> None:
+    plain, explained = result_schema(RankedPhrases), result_schema(Keyphrases, True)
+    assert plain.field("phrases").type.value_type.names == ["phrase", "score", "spans", "sources"]
+    present = explained.field("present").type.value_type
+    assert present.names == ["phrase", "score", "spans", "explanation"]
+    assert present.field("explanation").type.field("factors").type.names == NAMES
+
+
+def test_parquet_needs_a_file_and_cannot_be_resumed(run: Run, documents: Path, tmp_path: Path) -> None:
+    result = run("generate", documents, "--format", "parquet")
+    assert result.exit_code == 2
+    assert "--output" in result.output
+    assert run("generate", documents, "--output", tmp_path / "o.parquet", "--resume").exit_code == 2
+    path = tmp_path / "half.jsonl"
+    path.write_text('{"id": "half \\ud83d pair", "text": "neural \\ud83d network"}\n')
+    assert run("generate", path, "--output", tmp_path / "o.parquet").exit_code == 0
+    assert pq.read_table(tmp_path / "o.parquet")["id"].to_pylist() == ["half \\ud83d pair"]
+
+
+def test_parquet_in(run: Run, tmp_path: Path, tiny_generator: KeyphraseGenerator) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": ["a", "b"], "text": ["sparse graph", "sea ice"]}), path)
+    result = run("generate", path)
+    assert result.exit_code == 0, result.output
+    expected = [tiny_generator.generate(text, id=id) for id, text in (("a", "sparse graph"), ("b", "sea ice"))]
+    assert [Keyphrases.from_json(line) for line in result.stdout.splitlines()] == expected
+    assert run("rank", "--input-format", "parquet", "--phrase", "x", input=path.read_bytes()).exit_code == 0
+    assert run("generate", path, "--input-format", "docx").exit_code == 2
+
+
+def test_without_pyarrow_the_extra_is_named(tiny_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("sparse graph")
+    hide = "import sys; sys.modules['pyarrow'] = None; from erukg.cli import main; main()"
+    command = [sys.executable, "-c", hide, "extract", "--model", str(tiny_model), str(tmp_path / "a.txt")]
+    done = subprocess.run([*command, "-o", str(tmp_path / "o.parquet")], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "erukg[parquet]" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt"]
+
+
+def test_many_rows_make_several_groups() -> None:
+    stream = BytesIO()
+    writer = ParquetWriter(stream, result_schema(Keyphrases))
+    for number in range(2500):
+        writer.write(Keyphrases(id=str(number)))
+    writer.close()
+    file = pq.ParquetFile(stream)
+    assert (file.num_row_groups, file.metadata.num_rows) == (3, 2500)
