@@ -295,7 +295,7 @@ def run_search(
 
 
 def growth(timings: Sequence[SearchTiming]) -> list[dict[str, Any]]:
-    """The timings with time a query relative to the first size, as it is and divided by the growth of D."""
+    """The timings with time per query relative to the first size, as it is and divided by the growth of D."""
     out = []
     for timing in timings:
         times = timing.erukg_ms / timings[0].erukg_ms

@@ -58,7 +58,7 @@ def time_stages(
     top_k: int = 10,
     step: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Milliseconds a document and share of the whole of each stage, over all texts."""
+    """Milliseconds per document and share of the whole of each stage, over all texts."""
     spent = dict.fromkeys(STAGES, 0.0)
     backend = _Clock(generator.backend, _BACKEND, spent)
     background = None if generator.background is None else _Clock(generator.background, _BACKGROUND, spent)

@@ -130,7 +130,7 @@ def _rates(title: str, measured: Mapping[str, Any], latencies: bool = False) -> 
 
 
 def _stages(measured: Mapping[str, Any]) -> Table:
-    table = _table("Time by stage, one core: ms a document and share", "stage", *measured)
+    table = _table("Time by stage, one core: ms per document and share", "stage", *measured)
     stages = next(iter(measured.values()))["stages"]
     for stage in stages:
         cells = [by_task["stages"][stage] for by_task in measured.values()]

@@ -1,4 +1,4 @@
-"""Documents a second: one at a time and as a stream, on one core and on all."""
+"""Documents per second: one at a time and as a stream, on one core and on all."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def time_streams(
 def time_lengths(
     wanted: Mapping[str, System], texts: Mapping[int, Sequence[str]], progress: Progress
 ) -> list[dict[str, Any]]:
-    """Milliseconds a document of each length, and a thousand words, relative to the shortest."""
+    """Milliseconds per document of each length, and per thousand words, relative to the shortest."""
     out: list[dict[str, Any]] = []
     for done, (words, documents) in enumerate(texts.items(), 1):
         with pinned(1):

@@ -107,7 +107,7 @@ def _speed(group: Group, runs: Runs, plots: Plots, number: int) -> Iterator[str]
     axis = "documents per second relative to erukg extract, one document at a time"
     yield plots.add("quality-speed", number, title, charts.scatter(title, subtitle, "F@10 (%)", axis, points))
     yield (
-        "Speed is the ratio of documents a second to erukg's extraction in the same run of `erukg benchmark run "
+        "Speed is the ratio of documents per second to erukg's extraction in the same run of `erukg benchmark run "
         f"--against …`, where systems take turns on every document{_conditions(runs)}.\n"
     )
     rows.sort(key=lambda row: -float(row[1]))
