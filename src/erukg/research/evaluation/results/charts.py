@@ -97,11 +97,20 @@ def _draw(title: str, subtitle: str, height: float, draw: Callable[[Any], None])
         figure.text(left, 1 - 24 / height, title, size=14, weight="bold", in_layout=False)
         figure.text(left, 1 - 44 / height, subtitle, color=_MUTED, in_layout=False)
         draw(figure)
+        _settle(figure)
         stream = io.StringIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     # A page may lack the font: one as wide, or any without serifs, takes its place.
     svg = stream.getvalue().replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
+
+
+def _settle(figure: Any) -> None:
+    """End the layout. Its solver's last digits differ from run to run, so that places are rounded."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position([round(value, 4) for value in axes.get_position().bounds])
 
 
 def bar_table(title: str, subtitle: str, columns: Sequence[str], rows: Sequence[Row]) -> str:
@@ -203,9 +212,7 @@ def scatter(title: str, subtitle: str, y_unit: str, x_unit: str, points: Sequenc
         for point in ordered:
             colour = _SERIES[0] if point.ours else _OTHER
             axes.plot(point.x, point.y, "o", markersize=11 if point.ours else 9, color=colour)
-        # Only now do places in the plot stand still.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        _settle(figure)  # only then do places in the plot stand still
         _write_names(axes, ordered)
 
     return _draw(title, subtitle, 460, draw)
