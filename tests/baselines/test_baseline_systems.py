@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,10 @@ from typer.testing import CliRunner
 
 from erukg.cli.evaluate import app
 from erukg.errors import InputError, ModelError
-from erukg.research.baselines.system import BaselineSystem
 from erukg.research.baselines.tagged import Reader
-from erukg.research.evaluation.records import Record
-from erukg.research.evaluation.systems import SYSTEMS, NotAvailableError, Options, make_system
+from erukg.research.evaluation.baseline_system import BaselineSystem
+from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.systems import SYSTEMS, NotAvailableError, SystemOptions, make_system
 
 GRAPHS = ("textrank", "multipartiterank", "positionrank")
 RECORDS = [
@@ -47,7 +48,7 @@ def test_all_baselines_are_known_by_name() -> None:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_predictions_are_present_phrases_of_each_record(name: str, tiny_model: Path) -> None:
-    system = make_system(name, Options(model=str(tiny_model)))
+    system = make_system(name, SystemOptions(model=str(tiny_model)))
     (first, absent), (second, _) = system.predict(RECORDS)
     assert absent == []
     assert "sparse index" in [phrase.lower() for phrase in first]
@@ -57,8 +58,8 @@ def test_predictions_are_present_phrases_of_each_record(name: str, tiny_model: P
 
 
 def test_descriptions_tell_systems_apart(tiny_model: Path) -> None:
-    plain = make_system("textrank", Options(model=str(tiny_model)))
-    same = make_system("textrank", Options(settings={"alpha": 0.1}, arguments=("x",), model=str(tiny_model)))
+    plain = make_system("textrank", SystemOptions(model=str(tiny_model)))
+    same = make_system("textrank", SystemOptions(settings={"alpha": 0.1}, arguments=("x",), model=str(tiny_model)))
     wider = make_system(f"textrank:window=3,normalise=true,model={tiny_model}")
     assert plain.describe() == same.describe()
     assert wider.describe()["settings"] == {**plain.describe()["settings"], "window": 3, "normalise": True}
@@ -85,7 +86,7 @@ def test_settings_that_are_none(tiny_model: Path) -> None:
     system = make_system("multipartiterank:alpha=2")
     assert isinstance(system, BaselineSystem)
     assert repr(system.baseline.alpha) == "2.0"  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="no tagger 'brill'; choose model, spacy, spacy:NAME or nltk"):
+    with pytest.raises(InputError, match="no tagger 'brill'; use model, nltk, spacy or spacy:PIPELINE"):
         make_system("textrank:tagger=brill").describe()
     with pytest.raises(InputError, match="damping factor must be from 0 to below 1"):
         list(make_system(f"textrank:damping=1.5,model={tiny_model}").predict(RECORDS))
@@ -109,7 +110,7 @@ def test_systems_without_their_weights_say_so() -> None:
 
 def test_a_tagger_of_ones_own_can_be_given() -> None:
     class Nouns:
-        def tag(self, words: list[str]) -> list[str]:
+        def tag(self, words: Sequence[str]) -> list[str]:
             return ["NN"] * len(words)
 
     reader = Reader(Nouns())

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from erukg.errors import InputError
-from erukg.research.baselines import frequencies
-from erukg.research.baselines.frequencies import Frequencies
+from erukg.research.baselines import tfidf
 from erukg.research.baselines.tagged import Reader
-from erukg.research.baselines.tfidf import Corpus, TfIdf
+from erukg.research.baselines.tfidf import Corpus, Frequencies, TfIdf
 from erukg.research.baselines.yake import Yake, with_stops
 
 CORPUS = [
@@ -54,14 +53,14 @@ def test_frequencies_count_documents_not_occurrences() -> None:
 
 def test_frequencies_are_the_same_however_they_are_batched(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Frequencies.count(CORPUS)
-    monkeypatch.setattr(frequencies, "_BATCH", 1)
+    monkeypatch.setattr(tfidf, "_BATCH", 1)
     parts = Frequencies.count(iter(CORPUS))
     assert np.array_equal(whole.hashes, parts.hashes)
     assert np.array_equal(whole.counts, parts.counts)
 
 
 def test_what_was_seen_once_is_let_go_when_there_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frequencies, "_MOST", 5)
+    monkeypatch.setattr(tfidf, "_MOST", 5)
     few = Frequencies.count(CORPUS[:2])
     assert few.of([["neural", "network"], ["document"]]).tolist() == [2, 0]
 

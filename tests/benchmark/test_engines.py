@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from erukg.cli import app
-from erukg.collection.benchmark import Engine, TermLists, compare_search
 from erukg.errors import ErukgError, InputError
-from erukg.research.benchmark.engines import ENGINES, Bm25s, Tantivy, choose_engines
+from erukg.research.benchmark.engines import Bm25s, Engine, Tantivy, TermLists
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
+from erukg.research.benchmark.search_timing import ENGINES, choose_engines, compare_search
 from tiny import write_corpus
 
 KEEP = 20

@@ -13,28 +13,26 @@ import pytest
 
 from erukg import KeyphraseGenerator
 from erukg.backends.threads import cores
-from erukg.collection.benchmark import EngineTiming, SearchTiming
 from erukg.core.settings import Settings
 from erukg.errors import ErukgError, InputError
 from erukg.research.benchmark import Plan
-from erukg.research.benchmark.competitors import line_up, split_names
-from erukg.research.benchmark.cores import can_pin, pinned
+from erukg.research.benchmark.competitors import load_competitors, split_names
+from erukg.research.benchmark.machine import can_pin, pinned
 from erukg.research.benchmark.processes import cold_start, peak_memory
-from erukg.research.benchmark.running import compare, faster, run_benchmark
-from erukg.research.benchmark.searching import growth
+from erukg.research.benchmark.search_timing import EngineTiming, SearchTiming, growth
 from erukg.research.benchmark.stages import STAGES, time_stages
+from erukg.research.benchmark.suite import compare, faster, run_benchmark
 from erukg.research.benchmark.texts import document, documents
-from erukg.research.benchmark.timing import interleave, ratios, summary
+from erukg.research.benchmark.timing import interleave, rate, summary
 
 
-def test_summary_and_ratios_of_given_times() -> None:
+def test_summary_and_rate_of_given_times() -> None:
     times = summary([0.010] * 98 + [0.020, 0.500])
     assert times["documents"] == 100
     assert times["documents_per_second"] == pytest.approx(100 / 1.5)
     assert times["p50_ms"] == pytest.approx(10)
     assert 10 <= times["p95_ms"] <= times["p99_ms"] < 500
-    seconds = {"extract": [1.0, 3.0], "generate": [2.0, 3.0]}
-    assert ratios(seconds, "extract") == {"extract": 1.0, "generate": 1.25}
+    assert rate([1.0, 3.0], 10) == {"documents": 10, "seconds": 4.0, "documents_per_second": 2.5}
 
 
 def test_competitors_are_compared_with_each_of_ours() -> None:
@@ -89,21 +87,21 @@ def test_an_unknown_competitor_or_part_is_named() -> None:
 
 def test_competitors_that_lack_something_say_what() -> None:
     plan = dataclasses.replace(Plan.quick(), against=("paper", "keybert", "textrank"), tagger="spacy:no_such_pipeline")
-    lineup = line_up(plan, document(50), None)
-    assert not lineup.systems
-    assert set(lineup.not_run) == {"paper", "keybert", "textrank"}
-    assert "--weights" in lineup.not_run["paper"]
-    assert "keybert:FOLDER" in lineup.not_run["keybert"]
-    assert all(reason.startswith("not run: ") for reason in lineup.not_run.values())
+    competitors = load_competitors(plan, document(50), None)
+    assert not competitors.systems
+    assert set(competitors.not_run) == {"paper", "keybert", "textrank"}
+    assert "--weights" in competitors.not_run["paper"]
+    assert "keybert:FOLDER" in competitors.not_run["keybert"]
+    assert all(reason.startswith("not run: ") for reason in competitors.not_run.values())
 
 
 def test_variants_of_this_package_are_competitors_too(tiny_model: Path, tiny_collection: Path) -> None:
     names = split_names(f"erukg-extract:model={tiny_model},erukg-generate:paper")
     plan = dataclasses.replace(Plan.quick(), against=names, model=str(tiny_model), collection=str(tiny_collection))
-    lineup = line_up(plan, document(50), None)
-    assert list(lineup.systems) == list(names)
-    assert not lineup.not_run
-    without = line_up(dataclasses.replace(plan, collection=None), document(50), None)
+    competitors = load_competitors(plan, document(50), None)
+    assert list(competitors.systems) == list(names)
+    assert not competitors.not_run
+    without = load_competitors(dataclasses.replace(plan, collection=None), document(50), None)
     assert without.not_run == {"erukg-generate:paper": "not run: no collection."}
 
 

@@ -12,10 +12,10 @@ from erukg.collection import Collection
 from erukg.collection.reader import Hits
 from erukg.errors import InputError, ModelError
 from erukg.research.benchmark import Plan
-from erukg.research.benchmark.competitors import line_up
+from erukg.research.benchmark.competitors import load_competitors
 from erukg.research.benchmark.lucene import LuceneProgram
 from erukg.research.benchmark.paper_collection import PlainCollection
-from erukg.research.benchmark.paper_pipeline import PaperPipeline, load_tagger
+from erukg.research.benchmark.paper_pipeline import PaperPipeline
 from erukg.taggers import Tagger
 
 TEXT = "Sparse retrieval of documents\nWe propose a fast index for the neural network and a distributed file system."
@@ -87,16 +87,16 @@ def test_it_competes_in_extraction_and_with_a_collection_in_generation(
 ) -> None:
     monkeypatch.setattr("erukg.research.benchmark.paper_pipeline.load_tagger", lambda name: tagger)
     plan = dataclasses.replace(Plan.quick(), against=("paper",), weights=torch_weights)
-    lineup = line_up(plan, TEXT, tiny_collection)
-    assert list(lineup.systems) == ["paper, extract", "paper, generate N=100"]
-    assert not lineup.not_run
-    alone = line_up(plan, TEXT, None)
+    competitors = load_competitors(plan, TEXT, tiny_collection)
+    assert list(competitors.systems) == ["paper, extract", "paper, generate N=100"]
+    assert not competitors.not_run
+    alone = load_competitors(plan, TEXT, None)
     assert list(alone.systems) == ["paper, extract"]
     assert alone.not_run == {"paper, generation": "not run: no collection"}
 
 
-def test_what_is_missing_is_said(tmp_path: Path, tagger: Tagger) -> None:
+def test_what_is_missing_is_said(tmp_path: Path, tagger: Tagger, torch_weights: Path) -> None:
     with pytest.raises(ModelError, match="no model folder"):
         PaperPipeline(tmp_path, tagger)
     with pytest.raises(InputError, match="no tagger 'brill'"):
-        load_tagger("brill")
+        PaperPipeline(torch_weights, "brill")

@@ -31,7 +31,7 @@ def write_set(
     folder.mkdir(parents=True, exist_ok=True)
     rows = [{"_id": id, "title": title, "text": text, "metadata": {}} for id, (title, text) in documents.items()]
     corpus = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[packing]
+    pack: Any = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[packing]
     (folder / f"corpus.jsonl{packing}").write_bytes(pack(corpus))
     asked = [{"_id": id, "text": text} for id, text in queries.items()]
     (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))

@@ -15,8 +15,8 @@ from erukg import Settings
 from erukg.backends import OnnxBackend
 from erukg.cli.evaluate import app
 from erukg.errors import InputError, ModelError
-from erukg.research.evaluation.ablations import STUDIES, Given, make_studies, named
-from erukg.research.evaluation.systems import Options, make_system
+from erukg.research.evaluation.ablations import STUDIES, StudyInputs, make_studies, named
+from erukg.research.evaluation.systems import SystemOptions, make_system
 from tiny import write_corpus, write_model
 
 
@@ -103,13 +103,15 @@ def test_all_studies_run_resume_and_say_what_is_missing(
 def test_the_papers_alpha_is_that_of_absent_phrases_too(
     tmp_path: Path, tiny_model: Path, tiny_collection: Path
 ) -> None:
-    given = Given(Options(str(tiny_model), str(tiny_collection), paper=True))
+    given = StudyInputs(SystemOptions(str(tiny_model), str(tiny_collection), paper=True))
     (study,) = make_studies(["alpha-beta"], given)
     assert [variant.label for variant in study.variants] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
     for variant in study.variants:
         settings = variant.system.describe()["settings"]
         assert settings["alpha"] == settings["beta"] == settings["absent_alpha"] == variant.value
-    own = Given(Options(str(tiny_model), str(tiny_collection), settings={"alpha": 0.5, "absent_alpha": 0.9}))
+    own = StudyInputs(
+        SystemOptions(str(tiny_model), str(tiny_collection), settings={"alpha": 0.5, "absent_alpha": 0.9})
+    )
     (study,) = make_studies(["alpha-beta"], own)
     assert {variant.system.describe()["settings"]["absent_alpha"] for variant in study.variants} == {0.9}
 
@@ -178,7 +180,7 @@ def test_a_folder_of_other_weights_is_not_taken_for_the_same_in_32_bits(
 
 
 def test_taggers_can_be_named_in_a_system(tiny_model: Path) -> None:
-    options = Options(model=str(tiny_model))
+    options = SystemOptions(model=str(tiny_model))
     plain, named_head = (
         make_system(spec, options).describe() for spec in ("erukg-extract", "erukg-extract:tagger=model")
     )
@@ -189,15 +191,15 @@ def test_taggers_can_be_named_in_a_system(tiny_model: Path) -> None:
 
 def test_bad_names_are_refused(tiny_model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no study 'alfa-beta'; did you mean 'alpha-beta'"):
-        make_studies(["alfa-beta"], Given())
+        make_studies(["alfa-beta"], StudyInputs())
     with pytest.raises(InputError, match="no study 'qqq'; there are: alpha-beta"):
-        make_studies(["qqq"], Given())
+        make_studies(["qqq"], StudyInputs())
     with pytest.raises(InputError, match="'x' is not of the form NAME=FOLDER, which --models needs"):
         named(["x"], "--models")
     with pytest.raises(InputError, match="--models names 'x' twice"):
         named(["x=a", " x = b"], "--models")
     with pytest.raises(ModelError):
-        make_studies(["position"], Given(Options(model=str(tmp_path / "none"))))
+        make_studies(["position"], StudyInputs(SystemOptions(model=str(tmp_path / "none"))))
 
 
 if importlib.util.find_spec("spacy"):

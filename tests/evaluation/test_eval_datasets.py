@@ -19,8 +19,8 @@ ROW = {"id": "a", "title": "Sea ice", "abstract": "Radar images.", "keyphrases":
 def write(path: Path, *rows: Any) -> Path:
     text = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
     data = text.encode()
-    packed = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data)
-    path.write_bytes(packed)
+    pack: dict[str, Any] = {".gz": gzip.compress, ".xz": lzma.compress}
+    path.write_bytes(pack.get(path.suffix, bytes)(data))
     return path
 
 
@@ -95,9 +95,9 @@ def test_first_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ('{"id": "b", "title"', r"s\.jsonl, line 2 is not JSON \(.*\); repair"),
-        ("[1, 2]", r"line 2 is not a JSON object"),
-        ("[" * 100_000, r"line 2 is not JSON"),
+        ('{"id": "b", "title"', r"s\.jsonl, line 2: It is not JSON: .* at column"),
+        ("[1, 2]", r"line 2: It is JSON, but not an object"),
+        ("[" * 100_000, r"line 2: It is JSON nested too deeply"),
         ({"id": "b", "title": "t", "abstract": "a"}, r"line 2: it has no gold phrases: one of the fields"),
         ({"id": "b", "abstract": "a", "keyphrases": []}, r"line 2: the field 'title' is missing"),
         ({**ROW, "id": "b", "abstract": None}, r"line 2: the field 'abstract' must be text, not NoneType"),
@@ -140,10 +140,10 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no test set"):
         load_sets([tmp_path])
     (tmp_path / "empty.jsonl").write_text("\n")
-    with pytest.raises(InputError, match="holds no document"):
+    with pytest.raises(InputError, match="is empty"):
         load_set(tmp_path / "empty.jsonl")
     (tmp_path / "latin.jsonl").write_bytes(json.dumps(ROW).encode() + b"\n\xe9\n")
-    with pytest.raises(InputError, match="line 2 is not UTF-8"):
+    with pytest.raises(InputError, match="line 2: It is not UTF-8"):
         load_set(tmp_path / "latin.jsonl")
     for name in ("x.jsonl.gz", "x.jsonl.xz"):
         (tmp_path / name).write_bytes(b"plain text")
@@ -166,5 +166,5 @@ def test_sets_of_the_same_name_are_refused(tmp_path: Path) -> None:
 
 def test_a_bomb_is_stopped_at_its_first_line(tmp_path: Path) -> None:
     (tmp_path / "bomb.jsonl.xz").write_bytes(lzma.compress(b"[" * (40 << 20), preset=0))
-    with pytest.raises(InputError, match="line 1 is over 32 MiB long"):
+    with pytest.raises(InputError, match="line 1: The line is longer than 20 MB"):
         load_set(tmp_path / "bomb.jsonl.xz")

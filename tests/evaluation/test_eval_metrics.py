@@ -13,7 +13,7 @@ from nltk.stem.porter import PorterStemmer
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from erukg.errors import InputError
-from erukg.research.evaluation import Dataset, Record, average, score
+from erukg.research.evaluation import Dataset, Record, Scores, average, score
 from erukg.research.evaluation.ground_truth import absent_share, gold
 from erukg.research.evaluation.metrics import METRICS, hits
 from erukg.research.evaluation.stemming import phrase_key, stemmed_key
@@ -23,7 +23,7 @@ def record(title: str, abstract: str, *keyphrases: str, id: str = "d", official:
     return Record(id, title, abstract, keyphrases, official)  # type: ignore[arg-type]
 
 
-def scores(present: list[str], absent: list[str], *records: Record, protocol: str = "paper"):
+def scores(present: list[str], absent: list[str], *records: Record, protocol: str = "paper") -> Scores:
     dataset = Dataset("s", records)
     return score([(present, absent)] * len(records), dataset, protocol)  # type: ignore[arg-type]
 
@@ -237,7 +237,8 @@ def test_agrees_with_a_second_implementation_on_1000_random_cases() -> None:
         title = " ".join(rng.choices(WORDS, k=rng.randint(1, 6)))
         abstract = ". ".join(" ".join(rng.choices(WORDS, k=rng.randint(1, 8))) for _ in range(rng.randint(1, 5)))
         records.append(Record(f"{i}", title, abstract, tuple(random_phrase(rng) for _ in range(rng.randint(0, 12)))))
-        predictions.append(tuple([random_phrase(rng) for _ in range(rng.randint(0, 60))] for _ in range(2)))
+        present, absent = ([random_phrase(rng) for _ in range(rng.randint(0, 60))] for _ in range(2))
+        predictions.append((present, absent))
     dataset = Dataset("random", tuple(records))
     for protocol in ("paper", "stemmed"):
         got = score(predictions, dataset, protocol)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,15 +16,18 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+import erukg
 from erukg import KeyphraseGenerator, Settings
 from erukg.cli.evaluate import app
 from erukg.errors import InputError, SettingsError
-from erukg.research.evaluation import Dataset, Record, load_sets
+from erukg.research.evaluation import Dataset, Record, load_sets, provenance
 from erukg.research.evaluation.bootstrap import paired_bootstrap
+from erukg.research.evaluation.generator_system import SOURCES
+from erukg.research.evaluation.keyphrase_report import print_report, to_json
 from erukg.research.evaluation.keyphrases import compare, evaluate, predict
-from erukg.research.evaluation.report import print_report, to_json
+from erukg.research.evaluation.provenance import source_hash
 from erukg.research.evaluation.store import PredictionStore
-from erukg.research.evaluation.systems import Options, make_system, parse_setting
+from erukg.research.evaluation.systems import SystemOptions, make_system, parse_setting
 
 TEXTS = [
     (
@@ -168,7 +172,8 @@ def test_bootstrap_is_seeded_paired_and_sane() -> None:
     half = 1.96 * (better - base).std(ddof=1) / 20
     assert (d.high - d.low) / 2 == pytest.approx(half, rel=0.1)
     back = paired_bootstrap([base], [better], samples=2000, seed=3)
-    assert (back.difference, back.p) == (pytest.approx(-d.difference), d.p)
+    assert back.difference == pytest.approx(-d.difference)
+    assert back.p == d.p
     same = paired_bootstrap([base, base[:3]], [base, base[:3]], samples=100)
     assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
 
@@ -218,7 +223,7 @@ def test_unknown_systems_and_settings_name_the_nearest() -> None:
     with pytest.raises(InputError, match="no system 'qqq'; known systems: erukg-generate, erukg-extract"):
         make_system("qqq")
     with pytest.raises(SettingsError, match="no setting 'alhpa'; did you mean 'alpha'"):
-        make_system("erukg-generate", Options(settings={"alhpa": 1}))
+        make_system("erukg-generate", SystemOptions(settings={"alhpa": 1}))
     with pytest.raises(SettingsError, match="'alpha' must be a number from 0 to 1"):
         make_system("erukg-generate:alpha=3")
     with pytest.raises(InputError, match="'tuned' is neither 'paper' nor of the form name=value"):
@@ -231,7 +236,7 @@ def test_unknown_systems_and_settings_name_the_nearest() -> None:
 
 
 def test_variants_change_what_they_name_only() -> None:
-    options = Options(settings={"position": 2})
+    options = SystemOptions(settings={"position": 2})
     plain, paper, changed = (
         make_system(spec, options)
         for spec in (
@@ -243,7 +248,7 @@ def test_variants_change_what_they_name_only() -> None:
     assert plain.settings == Settings(position=2)  # type: ignore[attr-defined]
     assert paper.settings == Settings.paper(position=2)  # type: ignore[attr-defined]
     assert changed.settings == Settings(position=2, alpha=0.5, frequency=True, neighbours=10)  # type: ignore[attr-defined]
-    extract = make_system("erukg-extract", Options(paper=True))
+    extract = make_system("erukg-extract", SystemOptions(paper=True))
     assert extract.settings == Settings.paper(alpha=1, beta=1)  # type: ignore[attr-defined]
 
 
@@ -315,10 +320,32 @@ def test_command_limits_and_settings(tmp_path: Path, sets: Path, tiny_model: Pat
 def test_command_refuses_bad_input_before_it_starts(tmp_path: Path, sets: Path, tiny_model: Path) -> None:
     (sets / "bad.jsonl").write_text('{"id": "x"\n')
     for arguments, message in (
-        ([sets, "-s", "erukg-extract"], r"bad\.jsonl, line 1 is not JSON"),
+        ([sets, "-s", "erukg-extract"], r"bad\.jsonl, line 1: It is not JSON"),
         ([sets, "-s", "erukg-extrakt"], "did you mean 'erukg-extract'"),
         ([sets, "--set", "alfa=1"], "did you mean 'alpha'"),
     ):
         result = CliRunner().invoke(app, ["keyphrases", *map(str, arguments), "--model", str(tiny_model)])
         assert isinstance(result.exception, InputError | SettingsError)
         assert re.search(message, str(result.exception))
+
+
+def test_what_decides_a_prediction_is_in_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every module of the packages that make a prediction counts, and nothing beside them."""
+    shutil.copytree(Path(erukg.__file__).parent, tmp_path / "erukg", ignore=shutil.ignore_patterns("assets", "*.pyc"))
+    monkeypatch.setattr(provenance, "files", lambda package: tmp_path / package)
+    before = source_hash(*SOURCES)
+    for module in ("cli/evaluate.py", "research/evaluation/metrics.py", "serving/app.py"):
+        (tmp_path / "erukg" / module).write_text("# changed")
+    assert source_hash(*SOURCES) == before
+    known = {before}
+    for file in sorted(p for part in SOURCES for p in (tmp_path / "erukg" / part).rglob("*.py")):
+        file.write_text(file.read_text() + "# changed")
+        known.add(source_hash(*SOURCES))
+    assert len(known) > 40
+
+
+def test_baselines_know_nothing_of_evaluation_nor_both_of_benchmarks() -> None:
+    root = Path(erukg.__file__).parent / "research"
+    for package, unknown in (("baselines", "evaluation|benchmark"), ("evaluation", "benchmark")):
+        for file in (root / package).rglob("*.py"):
+            assert not re.search(rf"(from|import) erukg\.research\.({unknown})", file.read_text()), file

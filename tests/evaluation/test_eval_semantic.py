@@ -136,7 +136,7 @@ def test_match_agrees_with_plain_loops() -> None:
             best[group] = max([best.get(group, 0.0), *(float(x @ y) for x in predicted)])
         r = np.mean(list(best.values()))
         f, precision, recall = match(predicted.astype(np.float32), gold.astype(np.float32), groups)
-        assert (precision, recall) == (pytest.approx(p, abs=1e-5), pytest.approx(r, abs=1e-5))
+        assert (precision, recall) == pytest.approx((p, r), abs=1e-5)
         assert f == pytest.approx(2 * p * r / (p + r) if p + r else 0, abs=1e-5)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from typer.testing import CliRunner
 from erukg.cli import app
 from erukg.core.expansion import expand_row
 from erukg.errors import InputError, ModelError
-from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.retrieval import Method, MethodResult, compare, evaluate, find_sets, make_methods
-from erukg.research.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
+from erukg.research.evaluation.retrieval.doct5query import T5Queries
 from erukg.research.evaluation.retrieval.methods import BestPhrases
-from erukg.research.evaluation.retrieval.report import to_json
-from erukg.research.evaluation.systems import Options, make_system
+from erukg.research.evaluation.retrieval.retrieval_report import to_json
+from erukg.research.evaluation.retrieval.stored import PredictedQueries
+from erukg.research.evaluation.systems import SystemOptions, make_system
 
 # "frozen ocean" finds nothing as it is: either the query must learn of ice, or the document of frozen water.
 PHRASES = {"frozen ocean": (["frozen ocean"], ["sea ice"]), "sea ice": (["sea ice"], ["frozen water"])}
@@ -117,7 +119,7 @@ def test_doct5query_from_a_file(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             run(folder, ["doct5query"], predicted_queries=queries)
     file.write_text(json.dumps(rows[0]) + "\n")
-    with pytest.raises(InputError, match="no queries for the document 'd2'"):
+    with pytest.raises(InputError, match="no line for the document 'd2'"):
         run(folder, ["doct5query"], predicted_queries=queries)
     file.unlink()
     with pytest.raises(InputError, match="no predicted queries for the set 'tiny'"):
@@ -162,6 +164,7 @@ def test_documents_expanded_before(folder: Path, tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in scored))
     result = run(folder, ["document"], expanded=files)["document"]
     assert result.scores[0].means() == whole["document"].scores[0].means()
+    row: dict[str, Any]
     for row, message in (
         ({**rows[0], "text": "another"}, "'d1' has another text than in the set"),
         ({"_id": "d1", "present": []}, "line 1: the field 'absent' must be a list of phrases"),
@@ -170,7 +173,8 @@ def test_documents_expanded_before(folder: Path, tmp_path: Path) -> None:
         ({**rows[1]}, "line 2: the id 'd2' was already used"),
         ({**rows[0], "_id": "d9"}, "has no line for the document 'd1'"),
     ):
-        file.write_text("".join(json.dumps(line) + "\n" for line in [row, *rows[1:]]))
+        changed: list[dict[str, Any]] = [row, *rows[1:]]
+        file.write_text("".join(json.dumps(line) + "\n" for line in changed))
         with pytest.raises(InputError, match=message):
             run(folder, ["document"], expanded=files)
     with pytest.raises(InputError, match="those of one system"):
@@ -181,9 +185,9 @@ def test_documents_expanded_before(folder: Path, tmp_path: Path) -> None:
 
 def test_doct5query_from_weights(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     import torch
-    import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers
 
+    transformers: Any = importlib.import_module("transformers")
     words = "<pad> </s> <unk> sea ice search engine graph what is the".split()
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -240,7 +244,7 @@ def test_comparison_is_by_query(folder: Path) -> None:
 
 
 def test_our_own_model_expands(folder: Path, tiny_model: Path) -> None:
-    system = make_system("erukg-extract", Options(model=str(tiny_model), threads=1))
+    system = make_system("erukg-extract", SystemOptions(model=str(tiny_model), threads=1))
     results = run(folder, ["rm3", "both"], system=system)
     assert results["both"].scores[0].by_query["R@1000"].tolist() == [1, 0, 1]
     assert results["both"].description["document_expansion"]["added"] == 10

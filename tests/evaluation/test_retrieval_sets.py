@@ -95,8 +95,8 @@ def test_judgements_by_the_place_of_a_query(tmp_path: Path) -> None:
         ("corpus.jsonl", '{"_id": "d9", "title": ["a"], "text": ""}', "'title' must be text, not list"),
         ("corpus.jsonl", '{"_id": [1], "text": ""}', "line 5: Field '_id' must be a string or a whole number"),
         ("corpus.jsonl", '{"_id": "d2", "text": "again"}', "line 5: the id 'd2' was already used in line 2"),
-        ("corpus.jsonl", '{"_id": "d9", "te', "line 5 is not JSON"),
-        ("corpus.jsonl", "[1]", "line 5 is not a JSON object"),
+        ("corpus.jsonl", '{"_id": "d9", "te', "line 5: It is not JSON"),
+        ("corpus.jsonl", "[1]", "line 5: It is JSON, but not an object"),
         ("queries.jsonl", '{"_id": "q1", "text": "again"}', "line 5: the id 'q1' was already used in line 1"),
         ("queries.jsonl", '{"_id": "q9", "text": " "}', "line 5: the query has no text"),
         ("qrels.tsv", "q1\td2", "line 6 has 2 columns"),
@@ -119,10 +119,10 @@ def test_a_broken_line_is_named(tmp_path: Path, file: str, line: str, message: s
 def test_broken_files_are_named(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "s")
     (folder / "qrels.tsv").write_text("q1\td1\t1\n")
-    with pytest.raises(InputError, match=r"line 1 must be the header, query-id, .* it lacks 'query-id'"):
+    with pytest.raises(InputError, match=r"line 1 must be a header, query-id, .* it lacks 'query-id'"):
         load(folder)
     (folder / "qrels.tsv").write_bytes(b"query-id\tcorpus-id\tscore\nq\xff\td1\t1\n")
-    with pytest.raises(InputError, match="line 2 is not UTF-8"):
+    with pytest.raises(InputError, match="line 2: It is not UTF-8"):
         load(folder)
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n")
     with pytest.raises(InputError, match=r"No query of .* check that their ids agree"):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from erukg.research.benchmark.timing import Progress
+from erukg.cli._common import say
+from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress
 
 __all__ = ["app"]
 
@@ -24,6 +21,48 @@ app = typer.Typer(
 )
 
 
+# Options of `run`, apart from it so that the command can be read at a glance.
+Documents: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="DOCUMENTS", help="Files or folders to measure with. [default: built-in texts]", show_default=False
+    ),
+]
+Full: TypeAlias = Annotated[
+    bool, typer.Option("--full/--quick", help="Minutes for steadier figures and texts of up to 50,000 words.")
+]
+Parts: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Only these, with commas: throughput, stages, cold, memory, length, against. [default: all]",
+        show_default=False,
+    ),
+]
+Against: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Competitors, with commas: paper, yake, keybert:FOLDER, embedrank:FOLDER, multipartiterank, or any "
+        "other baseline of `erukg evaluate`; also variants of this package, as erukg-extract:model=tiny."
+    ),
+]
+Weights: TypeAlias = Annotated[
+    Path | None, typer.Option(help="For 'paper': folder with the same weights for torch (SparseEncoder layout).")
+]
+TaggerName: TypeAlias = Annotated[str, typer.Option(help="For competitors that tag words: spacy, spacy:NAME or nltk.")]
+PaperLucene: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="JAR", help="For 'paper': search with this Lucene (4.10 or 9), not bm25s.")
+]
+Streamed: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Documents of the stream whose memory is measured. [default: 200; full: 5,000]", show_default=False
+    ),
+]
+DeviceName: TypeAlias = Annotated[
+    str, typer.Option(help="With cuda: streams and single documents on the GPU instead, and how near the CPU's.")
+]
+
+
 @app.callback()
 def _group() -> None:
     """Measure speed and memory, and compare with other systems."""
@@ -31,80 +70,41 @@ def _group() -> None:
 
 @app.command()
 def run(
-    documents: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="DOCUMENTS",
-            help="Files or folders to measure with. [default: built-in texts]",
-            show_default=False,
-        ),
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full/--quick", help="Minutes for steadier figures and texts of up to 50,000 words.")
-    ] = False,
-    parts: Annotated[
-        str | None,
-        typer.Option(
-            help="Only these, with commas: throughput, stages, cold, memory, length, against. [default: all]",
-            show_default=False,
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            help="Competitors, with commas: paper, yake, keybert:FOLDER, embedrank:FOLDER, multipartiterank, or any "
-            "other baseline of `erukg evaluate`; also variants of this package, as erukg-extract:model=tiny."
-        ),
-    ] = None,
-    weights: Annotated[
-        Path | None, typer.Option(help="For 'paper': folder with the same weights for torch (SparseEncoder layout).")
-    ] = None,
-    tagger: Annotated[str, typer.Option(help="For competitors that tag words: spacy, spacy:NAME or nltk.")] = "spacy",
-    lucene: Annotated[
-        str | None, typer.Option(metavar="JAR", help="For 'paper': search with this Lucene (4.10 or 9), not bm25s.")
-    ] = None,
+    documents: Documents = None,
+    full: Full = False,
+    parts: Parts = None,
+    against: Against = None,
+    weights: Weights = None,
+    tagger: TaggerName = "spacy",
+    lucene: PaperLucene = None,
     cores: Annotated[int, typer.Option(min=1, help="Cores for the comparison with competitors.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents.")] = None,
-    streamed: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Documents of the stream whose memory is measured. [default: 200; full: 5,000]",
-            show_default=False,
-        ),
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")] = None,
-    collection: Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")] = None,
+    streamed: Streamed = None,
+    model: Model = None,
+    collection: CollectionFolder = None,
     no_collection: Annotated[bool, typer.Option("--no-collection", help="Extraction only.")] = False,
-    device: Annotated[
-        str, typer.Option(help="With cuda: streams and single documents on the GPU instead, and how near the CPU's.")
-    ] = "cpu",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write everything as JSON to this file.")
-    ] = None,
+    device: DeviceName = "cpu",
+    output: Output = None,
 ) -> None:
-    """Documents a second, latency, time by stage, cold start, memory, growth with length, and competitors.
+    """Documents per second, latency, time by stage, cold start, memory, growth with length, and competitors.
 
     Competitors take turns on the same documents and cores, so that their ratios hold on a busy machine too. Prints
     tables to standard output and progress to standard error.
     """
-    import dataclasses
-
     from erukg.research.benchmark import Plan, run_benchmark
     from erukg.research.benchmark.competitors import split_names
-    from erukg.research.benchmark.report import print_report
-    from erukg.research.evaluation.report import write_json
+    from erukg.research.benchmark.tables import print_report
 
     if no_collection and collection is not None:
         raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
+    generator = {"model": model, "collection": collection, "no_collection": no_collection}
     if device != "cpu":
-        _measure_gpu(documents, full, limit, model, collection, no_collection, device, output)
+        _measure_gpu(documents, full, limit, output, device=device, **generator)
         return
-    plan = dataclasses.replace(
-        Plan.full() if full else Plan.quick(),
-        model=model,
-        collection=collection,
-        no_collection=no_collection,
+    plan = (Plan.full() if full else Plan.quick()).with_changes(
+        **generator,
+        documents=limit,
+        streamed=streamed,
         against=split_names(against),
         cores=cores,
         lucene=lucene,
@@ -114,42 +114,22 @@ def run(
     )
     if parts is not None:
         plan = plan.with_parts([part.strip() for part in parts.split(",") if part.strip()])
-    if limit is not None:
-        plan = dataclasses.replace(plan, documents=limit)
-    if streamed is not None:
-        plan = dataclasses.replace(plan, streamed=streamed)
-    texts = _texts(documents, limit or plan.documents) if documents else None
-    with _progress() as progress:
+    texts = _texts(documents, plan.documents)
+    with task_progress() as progress:
         report = run_benchmark(plan, texts, progress)
-    print_report(_console(), report)
-    if output is not None:
-        write_json(report, output)
+    print_report(console(), report)
+    _write(report, output)
 
 
-def _measure_gpu(
-    paths: list[str] | None,
-    full: bool,
-    limit: int | None,
-    model: str | None,
-    collection: str | None,
-    no_collection: bool,
-    device: str,
-    output: Path | None,
-) -> None:
-    import dataclasses
-
+def _measure_gpu(paths: list[str] | None, full: bool, limit: int | None, output: Path | None, **options: Any) -> None:
     from erukg.research.benchmark.gpu import GpuPlan, measure_gpu
-    from erukg.research.benchmark.report import print_gpu
-    from erukg.research.evaluation.report import write_json
+    from erukg.research.benchmark.tables import print_gpu
 
-    plan = GpuPlan(model=model, collection=collection, no_collection=no_collection, device=device)
-    if not full:
-        plan = dataclasses.replace(plan, streamed=10_000, compared=100)
-    with _progress() as progress:
-        report = measure_gpu(plan, _texts(paths, limit or 5000) if paths else None, progress)
-    print_gpu(_console(), report)
-    if output is not None:
-        write_json(report, output)
+    plan = GpuPlan(**options) if full else GpuPlan(**options, streamed=10_000, compared=100)
+    with task_progress() as progress:
+        report = measure_gpu(plan, _texts(paths, limit or 5000), progress)
+    print_gpu(console(), report)
+    _write(report, output)
 
 
 @app.command()
@@ -169,7 +149,7 @@ def search(
         list[str] | None,
         typer.Option(
             metavar="JAR[:JAR…]",
-            help="Also a Lucene of version 4.10 or 9: its lucene-core jar. Needs javac. Can be given more than once.",
+            help="Also a Lucene of version 4.10 or 9: its lucene-core jar. Needs javac. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -177,17 +157,14 @@ def search(
     folder: Annotated[
         Path | None, typer.Option(help="Where the collection is built for the while. [default: the system's]")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write everything as JSON to this file.")
-    ] = None,
+    output: Output = None,
 ) -> None:
     """BM25 search against other engines over the same documents, one thread each, as the collection grows.
 
-    Shows time a query, how it grows with D, and how well the results agree. The engines take turns every 50 queries.
+    Shows the time per query, how it grows with D, and how well the results agree. Engines take turns every 50 queries.
     """
-    from erukg.research.benchmark.report import print_search
-    from erukg.research.benchmark.searching import run_search
-    from erukg.research.evaluation.report import write_json
+    from erukg.research.benchmark.search_timing import run_search
+    from erukg.research.benchmark.tables import print_search
 
     try:
         wanted = [int(size) for size in sizes.split(",") if size.strip()]
@@ -195,7 +172,7 @@ def search(
         wanted = []
     if not wanted or min(wanted) < 1:
         raise typer.BadParameter("Give whole numbers with commas, for instance 10000,20000.", param_hint="--sizes")
-    with _progress() as progress:
+    with task_progress() as progress:
         progress("sizes of D", 0, len(set(wanted)))
         report = run_search(
             sources,
@@ -207,47 +184,18 @@ def search(
             folder=folder,
             step=lambda done, total: progress("sizes of D", done, total),
         )
-    print_search(_console(), report)
+    print_search(console(), report)
+    _write(report, output)
+
+
+def _texts(paths: list[str] | None, limit: int) -> list[str] | None:
+    from erukg.research.benchmark.texts import read_texts
+
+    return list(islice(read_texts(paths, say), limit)) if paths else None
+
+
+def _write(report: dict[str, Any], output: Path | None) -> None:
+    from erukg.research.evaluation.reporting import write_json
+
     if output is not None:
         write_json(report, output)
-
-
-def _texts(paths: list[str], limit: int) -> list[str]:
-    from erukg.cli._common import say
-    from erukg.io import BadDocument, read_documents
-
-    texts: list[str] = []
-    for item in read_documents(paths):
-        if isinstance(item, BadDocument):
-            say(f"{item.place}: {item.message}")
-        elif item.text.strip():
-            texts.append(item.text)
-        if len(texts) == limit:
-            break
-    return texts
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    console = Console(soft_wrap=False)
-    # In a file or pipe nothing bounds the width.
-    return console if console.is_terminal else Console(width=160)
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bars(*columns, console=Console(stderr=True)) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def progress(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done)
-
-        yield progress

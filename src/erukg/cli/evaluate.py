@@ -1,18 +1,19 @@
-"""`erukg evaluate`: the measuring stick as commands."""
+"""`erukg evaluate`: measuring quality as commands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress
 
+if TYPE_CHECKING:
     from erukg.research.evaluation.keyphrases import Progress
+    from erukg.research.evaluation.systems import System, SystemOptions
 
 __all__ = ["app"]
 
@@ -24,22 +25,126 @@ app = typer.Typer(
 )
 
 # Options that several of the commands share.
-Model = Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")]
-CollectionFolder = Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")]
-Paper = Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")]
-Samples = Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")]
-Changes = Annotated[
+Sets: TypeAlias = Annotated[
+    list[Path], typer.Argument(metavar="FOLDER...", help="Test sets: JSON Lines files, or folders of them.")
+]
+Paper: TypeAlias = Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")]
+Samples: TypeAlias = Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")]
+Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
+Threads: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
+]
+Changes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."),
 ]
-DocumentLimit = Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")]
-PredictionStore = Annotated[
+DocumentLimit: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Only the first LIMIT documents of every set.")
+]
+PredictionStore: TypeAlias = Annotated[
     Path, typer.Option(help="Where predictions are kept, so that the same command goes on after a stop.")
 ]
-FreshPredictions = Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")]
+FreshPredictions: TypeAlias = Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")]
+
+# Options of single commands, apart from them so that a command can be read at a glance.
+Systems: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--system",
+        "-s",
+        help="A system to run; may be repeated. Variants: NAME:paper, NAME:alpha=1,beta=0.6, NAME:model=FOLDER. "
+        "[default: erukg-generate]",
+        show_default=False,
+    ),
+]
+ComparedSystems: TypeAlias = Annotated[
+    tuple[str, str] | None,
+    typer.Option(metavar="A B", help="Two of the systems: A minus B with paired-bootstrap intervals."),
+]
+Semantic: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Also match by meaning, with a sentence-transformers folder or a file of word vectors.",
+    ),
+]
+RetrievalSets: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FOLDER...",
+        help="Test sets in BEIR's layout (corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv; also .gz "
+        "and .xz), or folders of them.",
+    ),
+]
+Methods: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help="Ways to search, separated by commas: bm25, rm3, query, document, both, doct5query. [default: all]",
+        show_default=False,
+    ),
+]
+ExpandingSystems: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--system",
+        "-s",
+        help="Whose keyphrases query, document and both add; may be repeated. [default: erukg-generate]",
+        show_default=False,
+    ),
+]
+AddedPhrases: TypeAlias = Annotated[
+    int, typer.Option("--top-k", "-k", min=1, max=50, help="How many present and how many absent phrases are added.")
+]
+PredictedQueries: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help='For doct5query: JSON Lines {"id", "predicted_queries"}, or a folder with SET.jsonl for every set.'
+    ),
+]
+T5Folder: TypeAlias = Annotated[
+    Path | None, typer.Option(help="For doct5query: a folder with a T5 model to predict them.")
+]
+Expanded: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Documents that were expanded before, here or elsewhere: what erukg expand wrote, or a folder with "
+        "SET.jsonl for some of the sets (the others are expanded now)."
+    ),
+]
+ByPosition: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SET",
+        help="A set whose judgements give the place of a query in its file (1 is the first) instead of its id, as "
+        "in some copies of Cranfield; may be repeated.",
+    ),
+]
+ComparedMethods: TypeAlias = Annotated[
+    tuple[str, str] | None,
+    typer.Option(metavar="A B", help="Two methods as the table names them: A minus B with intervals."),
+]
+Studies: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="alpha-beta, neighbours, pruning, position, tags, precision, references, collection or all; may be "
+        "repeated. [default: all]",
+        show_default=False,
+    ),
+]
+NamedModels: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=FOLDER", help="A model trained without a type of reference; may be repeated."),
+]
+NamedCollections: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=FOLDER",
+        help="A collection of another size; 'unpruned=FOLDER': one whose glossary was not pruned; with the name of "
+        "one of --models: the one made with it. May be repeated.",
+    ),
+]
 
 
 @app.callback()
@@ -49,41 +154,20 @@ def _group() -> None:
 
 @app.command()
 def keyphrases(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(metavar="FOLDER...", help="Test sets: JSON Lines files, or folders of them."),
-    ],
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--system",
-            "-s",
-            help="A system to run; may be repeated. Variants: NAME:paper, NAME:alpha=1,beta=0.6, "
-            "NAME:model=FOLDER. [default: erukg-generate]",
-            show_default=False,
-        ),
-    ] = None,
+    folders: Sets,
+    system: Systems = None,
     model: Model = None,
     collection: CollectionFolder = None,
     paper: Paper = False,
     settings: Changes = None,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="A B", help="Two of the systems: A minus B with paired-bootstrap intervals."),
-    ] = None,
+    compare: ComparedSystems = None,
     samples: Samples = 10_000,
     seed: Seed = 0,
     limit: DocumentLimit = None,
     threads: Threads = None,
     store: PredictionStore = Path("runs/keyphrases"),
     fresh: FreshPredictions = False,
-    semantic: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Also match by meaning, with a sentence-transformers folder or a file of word vectors.",
-        ),
-    ] = None,
+    semantic: Semantic = None,
     output: Output = None,
 ) -> None:
     """F1, precision and recall at 5 and 10 by set and on average, under the protocols 'paper' and 'stemmed'.
@@ -92,25 +176,23 @@ def keyphrases(
     continues.
     """
     from erukg.research.evaluation import load_sets
+    from erukg.research.evaluation.keyphrase_report import print_report, to_json
     from erukg.research.evaluation.keyphrases import compare as compare_results
     from erukg.research.evaluation.keyphrases import evaluate
-    from erukg.research.evaluation.report import print_report, to_json, write_json
+    from erukg.research.evaluation.reporting import write_json
     from erukg.research.evaluation.semantic import PhraseVectors
-    from erukg.research.evaluation.systems import Options, make_system, parse_setting
 
-    options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
     # What is compared must be run, whether it was also named or not.
-    names = list(dict.fromkeys([*(system or []), *(compare or ())])) or ["erukg-generate"]
-    systems = [make_system(name, options) for name in names]
+    systems = _systems([*(system or []), *(compare or ())], _options(model, collection, paper, settings, threads))
     datasets = [dataset.first(limit) for dataset in load_sets(folders)]
     vectors = None if semantic is None else PhraseVectors.load(semantic)
     with _progress() as progress:
         results = evaluate(systems, datasets, store, progress, fresh=fresh, semantic=vectors)
     comparisons = []
     if compare is not None:
-        by_name = dict(zip(names, results, strict=True))
+        by_name = {result.name: result for result in results}
         comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed)
-    print_report(_console(), datasets, results, comparisons)
+    print_report(console(), datasets, results, comparisons)
     if output is not None:
         described = None if vectors is None else vectors.describe()
         write_json(to_json(datasets, results, comparisons, described), output)
@@ -118,67 +200,20 @@ def keyphrases(
 
 @app.command()
 def retrieval(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FOLDER...",
-            help="Test sets in BEIR's layout (corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv; also .gz "
-            "and .xz), or folders of them.",
-        ),
-    ],
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            "-m",
-            help="Ways to search, several parted by commas: bm25, rm3, query, document, both, doct5query. "
-            "[default: all]",
-            show_default=False,
-        ),
-    ] = None,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--system",
-            "-s",
-            help="Whose keyphrases query, document and both add; may be repeated. [default: erukg-generate]",
-            show_default=False,
-        ),
-    ] = None,
-    top_k: Annotated[
-        int, typer.Option("--top-k", "-k", min=1, max=50, help="Present and absent phrases added, of each so many.")
-    ] = 10,
+    folders: RetrievalSets,
+    method: Methods = None,
+    system: ExpandingSystems = None,
+    top_k: AddedPhrases = 10,
     model: Model = None,
     collection: CollectionFolder = None,
     paper: Paper = False,
     settings: Changes = None,
-    predicted_queries: Annotated[
-        Path | None,
-        typer.Option(
-            help='For doct5query: JSON Lines {"id", "predicted_queries"}, or a folder with SET.jsonl for every set.'
-        ),
-    ] = None,
-    t5: Annotated[Path | None, typer.Option(help="For doct5query: a folder with a T5 model to predict them.")] = None,
-    expanded: Annotated[
-        Path | None,
-        typer.Option(
-            help="Documents that were expanded before, here or elsewhere: what erukg expand wrote, or a folder with "
-            "SET.jsonl for some of the sets (the others are expanded now)."
-        ),
-    ] = None,
+    predicted_queries: PredictedQueries = None,
+    t5: T5Folder = None,
+    expanded: Expanded = None,
     split: Annotated[str, typer.Option(help="Which file of a folder qrels/ is used.")] = "test",
-    qrels_by_position: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SET",
-            help="A set whose judgements give the place of a query in its file (1 is the first) instead of its id, as "
-            "in some copies of Cranfield; may be repeated.",
-        ),
-    ] = None,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="A B", help="Two methods as the table names them: A minus B with intervals."),
-    ] = None,
+    qrels_by_position: ByPosition = None,
+    compare: ComparedMethods = None,
     samples: Samples = 10_000,
     seed: Seed = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first LIMIT queries of every set.")] = None,
@@ -195,15 +230,13 @@ def retrieval(
     continues.
     """
     from erukg.errors import InputError
-    from erukg.research.evaluation.report import write_json
+    from erukg.research.evaluation.reporting import write_json
     from erukg.research.evaluation.retrieval import METHODS, evaluate, find_sets, make_methods
     from erukg.research.evaluation.retrieval import compare as compare_results
-    from erukg.research.evaluation.retrieval.report import print_report, to_json
-    from erukg.research.evaluation.systems import Options, make_system, parse_setting
+    from erukg.research.evaluation.retrieval.retrieval_report import print_report, to_json
 
-    options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
     wanted = [name.strip() for names in method or [",".join(METHODS)] for name in names.split(",") if name.strip()]
-    systems = [make_system(name, options) for name in dict.fromkeys(system or ["erukg-generate"])]
+    systems = _systems(system, _options(model, collection, paper, settings, threads))
     methods = make_methods(wanted, systems, top_k=top_k, expanded=expanded, predicted_queries=predicted_queries, t5=t5)
     for name in compare or ():
         if name not in [m.name for m in methods if not m.not_run]:
@@ -217,39 +250,19 @@ def retrieval(
     if compare is not None:
         by_name = {result.name: result for result in results}
         comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed)
-    print_report(_console(), sets, results, comparisons)
+    print_report(console(), sets, results, comparisons)
     if output is not None:
         write_json(to_json(sets, results, comparisons), output)
 
 
 @app.command()
 def ablations(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(metavar="SETS...", help="Test sets: JSON Lines files, or folders of them."),
-    ],
-    study: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="alpha-beta, neighbours, pruning, position, tags, precision, references, collection or all; may be "
-            "repeated. [default: all]",
-            show_default=False,
-        ),
-    ] = None,
+    folders: Sets,
+    study: Studies = None,
     model: Model = None,
     collection: CollectionFolder = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FOLDER", help="A model trained without a type of reference; may be repeated."),
-    ] = None,
-    collections: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FOLDER",
-            help="A collection of another size; 'unpruned=FOLDER': one whose glossary was not pruned; with the name of "
-            "one of --models: the one made with it. May be repeated.",
-        ),
-    ] = None,
+    models: NamedModels = None,
+    collections: NamedCollections = None,
     tagger: Annotated[
         str | None, typer.Option(metavar="spacy:NAME", help="The tagger that the tag head is compared with.")
     ] = None,
@@ -257,10 +270,7 @@ def ablations(
         str | None, typer.Option(metavar="FOLDER", help="The model with 32-bit weights, to compare with 8-bit ones.")
     ] = None,
     paper: Paper = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every variant; may be repeated."),
-    ] = None,
+    settings: Changes = None,
     limit: DocumentLimit = None,
     threads: Threads = None,
     store: PredictionStore = Path("runs/keyphrases"),
@@ -274,19 +284,18 @@ def ablations(
     """
     from erukg.research.evaluation import load_sets
     from erukg.research.evaluation.ablation_report import print_ablations, to_json
-    from erukg.research.evaluation.ablations import Given, make_studies, named, run_studies
-    from erukg.research.evaluation.report import write_json
-    from erukg.research.evaluation.systems import Options, parse_setting
+    from erukg.research.evaluation.ablations import StudyInputs, make_studies, named, run_studies
+    from erukg.research.evaluation.reporting import write_json
 
-    options = Options(model, collection, paper, threads, dict(parse_setting(text) for text in settings or ()))
-    given = Given(options, named(models or (), "--models"), named(collections or (), "--collections"), tagger, fp32)
+    options = _options(model, collection, paper, settings, threads)
+    folders_by_name = named(models or (), "--models"), named(collections or (), "--collections")
     datasets = [dataset.first(limit) for dataset in load_sets(folders)]
-    studies = make_studies(study or ["all"], given)
+    studies = make_studies(study or ["all"], StudyInputs(options, *folders_by_name, tagger, fp32))
     with _progress() as progress:
         results = run_studies(studies, datasets, store, progress, fresh=fresh)
-    print_ablations(_console(), datasets, results)
+    print_ablations(console(), datasets, studies, results)
     if output is not None:
-        write_json(to_json(datasets, results, paper=paper), output)
+        write_json(to_json(datasets, studies, results, paper), output)
 
 
 @app.command()
@@ -295,12 +304,7 @@ def case(
         Path,
         typer.Argument(help="JSON Lines with a few documents or queries: fields id, title, abstract, text."),
     ],
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--system", "-s", help="A system to run; may be repeated. [default: erukg-generate]", show_default=False
-        ),
-    ] = None,
+    system: Systems = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=50, help="Phrases shown of each kind.")] = 10,
     model: Model = None,
     collection: CollectionFolder = None,
@@ -310,13 +314,10 @@ def case(
 ) -> None:
     """Phrases instead of figures: what each system finds in a few texts, side by side."""
     from erukg.research.evaluation.case import print_case, run_case
-    from erukg.research.evaluation.report import write_json
-    from erukg.research.evaluation.systems import Options, make_system, parse_setting
+    from erukg.research.evaluation.reporting import write_json
 
-    options = Options(model, collection, paper, None, dict(parse_setting(text) for text in settings or ()))
-    systems = [make_system(name, options) for name in dict.fromkeys(system or ["erukg-generate"])]
-    found = run_case(texts, systems, top_k)
-    print_case(_console(), found)
+    found = run_case(texts, _systems(system, _options(model, collection, paper, settings, None)), top_k)
+    print_case(console(), found)
     if output is not None:
         write_json(found, output)
 
@@ -338,28 +339,21 @@ def report(
         typer.echo(path)
 
 
-def _console() -> Console:
-    from rich.console import Console
+def _options(
+    model: str | None, collection: str | None, paper: bool, changes: Sequence[str] | None, threads: int | None
+) -> SystemOptions:
+    from erukg.research.evaluation.systems import SystemOptions, parse_setting
 
-    console = Console(soft_wrap=False)
-    # In a file or pipe nothing bounds the width.
-    return console if console.is_terminal else Console(width=160)
+    return SystemOptions(model, collection, paper, threads, dict(parse_setting(text) for text in changes or ()))
+
+
+def _systems(names: Sequence[str] | None, options: SystemOptions) -> list[System]:
+    from erukg.research.evaluation.systems import make_system
+
+    return [make_system(name, options) for name in dict.fromkeys(names or ["erukg-generate"])]
 
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True)) as bars:
-        tasks: dict[tuple[str, str], TaskID] = {}
-
-        def progress(system: str, dataset: str, done: int, total: int) -> None:
-            task = tasks.get((system, dataset))
-            if task is None:
-                task = tasks[system, dataset] = bars.add_task(f"{system}  {dataset}", total=total)
-            bars.update(task, completed=done)
-
-        yield progress
+    with task_progress() as tell:
+        yield lambda system, dataset, done, total: tell(f"{system}  {dataset}", done, total)

@@ -19,8 +19,8 @@ from erukg.core.tagging import Tagger, tag_classes
 from erukg.io.progress import progress
 from erukg.io.publish import published
 from erukg.research.evaluation.datasets import Dataset
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.ground_truth import gold
-from erukg.research.evaluation.records import Record
 from erukg.research.evaluation.stemming import phrase_key
 
 __all__ = ["DevSummary", "prepare_dev"]

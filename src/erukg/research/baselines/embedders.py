@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.errors import InputError, require
-from erukg.io.streams import lines, open_bytes
-from erukg.research.baselines.folders import digest, model_folder
+from erukg.io.objects import numbered_lines
+from erukg.research.baselines.base import digest, model_folder
 
 __all__ = ["Embedder", "SentenceModel", "WordVectors", "embedder"]
 
 _WORD = re.compile(r"\w+(?:[-'.]\w+)*")
-_MAX_LINE = 1 << 20
 
 
 class Embedder(Protocol):
@@ -31,7 +30,7 @@ class Embedder(Protocol):
         """Whether it reads sentences, and not only the words in them."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a text."""
+        """One row per text."""
 
     def describe(self) -> Mapping[str, Any]: ...
 
@@ -54,15 +53,12 @@ class SentenceModel:
         return np.asarray(vectors, np.float32)
 
     def describe(self) -> Mapping[str, Any]:
-        return {
-            "name": Path(self.path).name,
-            "sha256": digest(model_folder(self.path, "an embedding baseline")),
-        }
+        return {"name": Path(self.path).name, "sha256": digest(model_folder(self.path, "an embedding baseline"))}
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A text file of word vectors, `word number number …` a line, as Sent2Vec, fastText and GloVe write them.
+    """A text file of word vectors, one `word number number …` per line, as Sent2Vec, fastText and GloVe write them.
 
     A text is the mean of the vectors of its words, which is what Sent2Vec makes of unigrams. The first line
     may be the two numbers of words and dimensions.
@@ -76,25 +72,21 @@ class WordVectors:
         rows: dict[str, int] = {}
         values = array("f")
         size = 0
-        with open_bytes(Path(self.path)) as stream:
-            for line in lines(stream, _MAX_LINE):
-                if line.problem is not None:
-                    raise InputError(f"{self.path}, line {line.number}: {line.problem}")
-                word, *numbers = line.text.split() or [""]
-                if not word or (line.number == 1 and len(numbers) == 1):
-                    continue
-                size = size or len(numbers)
-                if len(numbers) != size:
-                    raise InputError(
-                        f"{self.path}, line {line.number} has {len(numbers)} numbers where others have {size}; "
-                        "give a text file with one word and its vector a line."
-                    )
-                if word in rows:
-                    continue
-                values.frombytes(_finite(numbers, f"{self.path}, line {line.number}").tobytes())
+        for number, line in numbered_lines(Path(self.path)):
+            word, *numbers = line.split() or [""]
+            if not word or (number == 1 and len(numbers) == 1):
+                continue
+            size = size or len(numbers)
+            if len(numbers) != size:
+                raise InputError(
+                    f"{self.path}, line {number} has {len(numbers)} numbers where others have {size}; "
+                    "give a text file with one word and its vector per line."
+                )
+            if word not in rows:
+                values.frombytes(_finite(numbers, f"{self.path}, line {number}").tobytes())
                 rows[word] = len(rows)
         if not rows or not size:
-            raise InputError(f"{self.path} holds no word vectors; give one word and its vector a line.")
+            raise InputError(f"{self.path} holds no word vectors; give one word and its vector per line.")
         return rows, np.frombuffer(values, np.float32).reshape(-1, size)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

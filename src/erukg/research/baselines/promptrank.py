@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from erukg.core.locating import words_before
 from erukg.errors import require
-from erukg.research.baselines.base import best
-from erukg.research.baselines.folders import digest, model_folder
+from erukg.research.baselines.base import best, digest, model_folder
 from erukg.research.baselines.tagged import Reader
 
 __all__ = ["T5", "PromptRank"]

@@ -18,12 +18,10 @@ from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, Candidates, noun_phras
 from erukg.core.document import Document
 from erukg.core.tagging import tag_classes
 from erukg.errors import InputError, MissingExtraError, ModelError
-from erukg.research.baselines.folders import digest
-from erukg.taggers import NltkTagger, SpacyTagger, Tagger
+from erukg.research.baselines.base import digest
+from erukg.taggers import SpacyTagger, Tagger, load_tagger
 
-__all__ = ["Phrase", "Reader", "TaggedText", "WordTagger", "named_tagger"]
-
-SPACY_MODEL = "en_core_web_sm"
+__all__ = ["Phrase", "Reader", "TaggedText", "WordTagger", "described_tagger"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,28 +99,21 @@ class _TagHead:
     def __init__(self, model: str | None) -> None:
         from erukg.backends import OnnxBackend, find_model
 
-        self._encoder = OnnxBackend.load(find_model(model))
+        self._backend = OnnxBackend.load(find_model(model))
 
     def classes(self, document: Document) -> NDArray[np.int8]:
-        pieces = self._encoder.pieces(document.words)
-        return self._encoder.encode(pieces, np.zeros(0, np.int32)).tags
+        pieces = self._backend.pieces(document.words)
+        return self._backend.encode(pieces, np.zeros(0, np.int32)).tags
 
     def describe(self) -> Mapping[str, Any]:
-        from erukg.research.evaluation.ours import code_hash
-
-        return {
-            "tagger": "model",
-            "weights": self._encoder.fingerprint,
-            "precision": self._encoder.folder.precision,
-            "code": code_hash(("encoder",)),
-        }
+        return {"tagger": "model", "weights": self._backend.fingerprint, "precision": self._backend.folder.precision}
 
 
-class _Plug:
+class _ExternalTagger:
     """The tags of another tagger."""
 
-    def __init__(self, plugged: Tagger, **description: str) -> None:
-        self._tagger = plugged
+    def __init__(self, tagger: Tagger, description: Mapping[str, str]) -> None:
+        self._tagger = tagger
         self._description = description
 
     def classes(self, document: Document) -> NDArray[np.int8]:
@@ -155,55 +146,39 @@ class Reader:
     @cached_property
     def words(self) -> WordTagger:
         if isinstance(self.tagger, str):
-            return _named(self.tagger, self.model)
+            return _TagHead(self.model) if self.tagger == "model" else _ExternalTagger(*described_tagger(self.tagger))
         if self.tagger is not None:
-            return _Plug(self.tagger, tagger=type(self.tagger).__qualname__)
-        if self.model is not None:
+            return _ExternalTagger(self.tagger, {"tagger": type(self.tagger).__qualname__})
+        from erukg.backends import find_model
+
+        try:
+            find_model(self.model)
+        except ModelError:
+            if self.model is not None:
+                raise
+        else:
             return _TagHead(self.model)
-        if _has_bundled_model():
-            return _TagHead(None)
         for name in ("spacy", "nltk"):
             try:
-                return _named(name, None)
+                return _ExternalTagger(*described_tagger(name))
             except MissingExtraError:
                 continue
         raise InputError(
             "This baseline needs a tagger and there is none; give a model folder, or install spaCy with "
-            f"'{SPACY_MODEL}' or NLTK with its tagger data."
+            "'en_core_web_sm' or NLTK with its tagger data."
         )
 
 
-def _has_bundled_model() -> bool:
-    from erukg.backends import find_model
-
-    try:
-        find_model(None)
-    except ModelError:
-        return False
-    return True
-
-
-def _named(name: str, model: str | None) -> WordTagger:
-    if name.partition(":")[0] == "model":
-        return _TagHead(model)
-    tagger, description = named_tagger(name)
-    return _Plug(tagger, **description)
-
-
-def named_tagger(name: str) -> tuple[Tagger, dict[str, str]]:
+def described_tagger(name: str) -> tuple[Tagger, dict[str, str]]:
     """The tagger called "spacy", "spacy:NAME" or "nltk", and what tells it from others."""
-    kind, _, pipeline = name.partition(":")
-    if kind == "spacy":
-        pipeline = pipeline or SPACY_MODEL
-        tagger = SpacyTagger(pipeline)
+    tagger = load_tagger(name)
+    if tagger is None:
+        raise InputError(f"The tagger '{name}' is the model's own tag head; name another one: nltk or spacy:NAME.")
+    kind = name.partition(":")[0]
+    described = {"tagger": kind, "version": version(kind)}
+    if isinstance(tagger, SpacyTagger):
+        pipeline = name.partition(":")[2] or "en_core_web_sm"
         folder = Path(pipeline)
         package = digest(folder) if folder.is_dir() else import_module("spacy.util").get_package_version(pipeline)
-        return tagger, {
-            "tagger": "spacy",
-            "version": version("spacy"),
-            "pipeline": pipeline,
-            "pipeline_version": package or "",
-        }
-    if kind == "nltk":
-        return NltkTagger(), {"tagger": "nltk", "version": version("nltk")}
-    raise InputError(f"There is no tagger '{name}'; choose model, spacy, spacy:NAME or nltk.")
+        described |= {"pipeline": pipeline, "pipeline_version": package or ""}
+    return tagger, described

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from erukg.errors import CollectionError, ErukgError, InputError
+from erukg.errors import CollectionError, ErukgError, InputError, did_you_mean
 from erukg.research.benchmark.plan import Plan
 from erukg.research.benchmark.throughput import stream
 from erukg.research.benchmark.timing import Stream, System
-from erukg.research.evaluation.systems import SYSTEMS, Options, make_system
+from erukg.research.evaluation.systems import SYSTEMS, SystemOptions, make_system
 
-__all__ = ["Lineup", "line_up", "split_names"]
+__all__ = ["Competitors", "load_competitors", "split_names"]
 
 _PAPER = "paper"
 _TAGGED = ("textrank", "multipartiterank", "positionrank", "tfidf", "embedrank", "promptrank")
 
 
 @dataclass(frozen=True)
-class Lineup:
+class Competitors:
     """The competitors that can be run, and why the others cannot.
 
     `streams` are those that work on several documents at once by themselves.
@@ -46,41 +45,45 @@ def split_names(names: str | None) -> tuple[str, ...]:
         # This package itself is always there: only another variant of it (erukg-extract:model=tiny) adds something.
         if name not in known or (name.startswith("erukg") and not colon):
             known = [_PAPER, *(name for name in SYSTEMS if not name.startswith("erukg"))]
-            near = difflib.get_close_matches(name.lower(), known, 1, 0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(known)}."
-            raise InputError(f"There is no competitor '{name}'; {hint}")
+            raise InputError(f"There is no competitor '{name}'; {did_you_mean(name, known, 'there are: {known}.')}")
     return out
 
 
-def line_up(plan: Plan, text: str, collection: Path | None, step: Callable[[int, int], None] | None = None) -> Lineup:
+def load_competitors(
+    plan: Plan, text: str, collection: Path | None, step: Callable[[int, int], None] | None = None
+) -> Competitors:
     """Load every competitor of the plan and let it work on `text` once."""
-    lineup = Lineup()
+    competitors = Competitors()
     for spec in plan.against:
         try:
-            loaded = _paper(plan, collection, lineup, step) if spec == _PAPER else {spec: _baseline(spec, plan, lineup)}
+            loaded = (
+                _paper(plan, collection, competitors, step)
+                if spec == _PAPER
+                else {spec: _baseline(spec, plan, competitors)}
+            )
             for system in loaded.values():
                 system(text)
         except (ErukgError, OSError) as error:
-            lineup.not_run[spec] = f"not run: {error}"
+            competitors.not_run[spec] = f"not run: {error}"
         else:
-            lineup.systems.update(loaded)
-    return lineup
+            competitors.systems.update(loaded)
+    return competitors
 
 
-def _baseline(spec: str, plan: Plan, lineup: Lineup) -> System:
-    from erukg.research.baselines.system import BaselineSystem
-    from erukg.research.evaluation.ours import Ours
+def _baseline(spec: str, plan: Plan, competitors: Competitors) -> System:
+    from erukg.research.evaluation.baseline_system import BaselineSystem
+    from erukg.research.evaluation.generator_system import GeneratorSystem
 
     name, _, rest = spec.partition(":")
     # By itself a baseline takes its tags from this package's model, whose time is not its own.
     if name in _TAGGED and "tagger=" not in rest:
         spec = f"{name}:{','.join(filter(None, (rest, f'tagger={plan.tagger}')))}"
-    system = make_system(spec, Options(plan.model, plan.collection))
-    if isinstance(system, Ours):
+    system = make_system(spec, SystemOptions(plan.model, plan.collection))
+    if isinstance(system, GeneratorSystem):
         generator, settings = system.generator, system.settings
         if settings.uses_neighbours and generator.background is None:
             raise InputError("no collection.")
-        lineup.streams[spec] = stream(generator, settings, plan.top_k, plan.cores)
+        competitors.streams[spec] = stream(generator, settings, plan.top_k, plan.cores)
         return lambda text: generator.generate(text, plan.top_k, settings)
     if not isinstance(system, BaselineSystem):
         system.describe()  # which says what it lacks
@@ -90,13 +93,13 @@ def _baseline(spec: str, plan: Plan, lineup: Lineup) -> System:
 
 
 def _paper(
-    plan: Plan, folder: Path | None, lineup: Lineup, step: Callable[[int, int], None] | None
+    plan: Plan, folder: Path | None, competitors: Competitors, step: Callable[[int, int], None] | None
 ) -> dict[str, System]:
     if plan.weights is None:
         raise InputError("give --weights FOLDER, the same weights for torch (the layout of a SparseEncoder).")
     from erukg.research.benchmark.lucene import LuceneProgram
     from erukg.research.benchmark.paper_collection import PlainCollection
-    from erukg.research.benchmark.paper_pipeline import PaperPipeline, load_tagger
+    from erukg.research.benchmark.paper_pipeline import PaperPipeline
 
     most = max(plan.neighbours)
     lucene = LuceneProgram.check(plan.lucene) if plan.lucene is not None else None
@@ -104,13 +107,13 @@ def _paper(
     try:
         if folder is not None:
             collection = PlainCollection(folder, step, lucene, most)
-            lineup.closing.append(collection.close)
+            competitors.closing.append(collection.close)
     except (CollectionError, ImportError) as error:
-        lineup.not_run["paper, generation"] = f"not run: {error}"
-    pipeline = PaperPipeline(plan.weights, load_tagger(plan.tagger), collection)
+        competitors.not_run["paper, generation"] = f"not run: {error}"
+    pipeline = PaperPipeline(plan.weights, plan.tagger, collection)
     systems: dict[str, System] = {"paper, extract": lambda text: pipeline.generate(text, plan.top_k, 0)}
     if collection is None:
-        lineup.not_run.setdefault("paper, generation", "not run: no collection")
+        competitors.not_run.setdefault("paper, generation", "not run: no collection")
     else:
         systems[f"paper, generate N={most}"] = lambda text: pipeline.generate(text, plan.top_k, most)
     return systems

@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib.util
 import time
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.benchmark import Engine, Found, MakeEngine, TermLists
-from erukg.errors import InputError, require
-from erukg.research.benchmark.lucene import Lucene, LuceneProgram
+from erukg.errors import require
 
-__all__ = ["ENGINES", "Bm25s", "Tantivy", "choose_engines"]
+__all__ = ["Bm25s", "Engine", "Found", "MakeEngine", "Tantivy", "TermLists"]
 
-_PURPOSE = "Comparing search speed"
+PURPOSE = "Comparing search speed"
 _HEAP = 1_000_000_000  # enough for half a million abstracts in one segment
+
+
+#: Documents found, best first, and their scores.
+Found = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class TermLists:
+    """Documents as lists of terms, each term a number from 0 to `distinct` - 1."""
+
+    numbers: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    distinct: int
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, document: int) -> NDArray[np.int32]:
+        if not 0 <= document < len(self):
+            raise IndexError(document)
+        return self.numbers[self.starts[document] : self.starts[document + 1]]
+
+
+class Engine(Protocol):
+    """A search engine that has indexed documents, which it numbers from 0 in their order."""
+
+    def search(self, queries: Sequence[NDArray[np.int32]]) -> tuple[float, list[Found]]:
+        """Search with documents as queries. The seconds leave out what turns terms into the engine's queries."""
+        ...
+
+    def close(self) -> None:
+        """Give back memory and processes."""
+        ...
+
+
+#: Indexes documents, to find so many of them for a query, in an empty folder.
+MakeEngine = Callable[[TermLists, int, Path], Engine]
 
 
 class Bm25s:
@@ -29,7 +62,7 @@ class Bm25s:
     settings = "method lucene, numba backend, k1 = 0.9, b = 0.4, queries in batches, terms numbered already"
 
     def __init__(self, documents: TermLists, keep: int, folder: Path) -> None:
-        bm25s = require("bm25s", "dev", _PURPOSE)
+        bm25s = require("bm25s", "dev", PURPOSE)
         self.keep = keep
         vocabulary = {str(i): i for i in range(documents.distinct)}
         self.retriever: Any = bm25s.BM25(method="lucene", k1=0.9, b=0.4, backend="numba")
@@ -57,7 +90,7 @@ class Tantivy:
     settings = "one segment, k1 = 1.2, b = 0.75 (cannot be set), document lengths rounded, queries made beforehand"
 
     def __init__(self, documents: TermLists, keep: int, folder: Path) -> None:
-        self.tantivy: Any = require("tantivy", "dev", _PURPOSE)
+        self.tantivy: Any = require("tantivy", "dev", PURPOSE)
         self.keep = keep
         schema = self.tantivy.SchemaBuilder()
         schema.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
@@ -97,41 +130,3 @@ class Tantivy:
     def _found(self, hits: list[tuple[float, Any]]) -> Found:
         numbers = self.searcher.fast_field_values("number", [address for _, address in hits])
         return np.array(numbers, np.int64), np.array([score for score, _ in hits], np.float64)
-
-
-#: The engines that are Python packages; a Lucene comes with its jars.
-ENGINES: dict[str, Callable[[TermLists, int, Path], Engine]] = {"bm25s": Bm25s, "tantivy": Tantivy}
-
-
-def choose_engines(
-    names: str | None, lucene: Iterable[str] = ()
-) -> tuple[dict[str, MakeEngine], dict[str, str], dict[str, str]]:
-    """The engines to compare with, how each is set, and why others take no part.
-
-    `names` has commas between them; None means every engine that is installed. Each item of `lucene` is a Lucene: its
-    jars with colons between them. What is asked for and cannot run is refused here, before any work.
-    """
-    engines: dict[str, MakeEngine] = {}
-    missing: dict[str, str] = {}
-    if names is None:
-        for name in ENGINES:
-            if importlib.util.find_spec(name) is None:
-                missing[name] = f"not run: not installed; pip install {name}"
-            else:
-                engines[name] = ENGINES[name]
-    else:
-        for name in dict.fromkeys(part.strip() for part in names.split(",") if part.strip()):
-            if name not in ENGINES:
-                near = difflib.get_close_matches(name.lower(), ENGINES, 1, 0.4)
-                hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(ENGINES)}."
-                raise InputError(f"There is no search engine '{name}'; {hint}")
-            require(name, "dev", _PURPOSE)
-            engines[name] = ENGINES[name]
-    settings = {name: str(getattr(ENGINES[name], "settings", "")) for name in engines}
-    for jars in lucene:
-        program = LuceneProgram.check(jars)
-        engines[program.name] = partial(Lucene, program)
-        settings[program.name] = program.settings
-    if not any(name.startswith("lucene") for name in engines):
-        missing["lucene"] = "not run: give --lucene JAR"
-    return engines, settings, missing

@@ -7,35 +7,40 @@ without the command line's own dependencies.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from erukg.backends import OnnxBackend, find_device, find_model
 from erukg.backends.batch import join, pack
 from erukg.backends.threads import cores
 from erukg.collection import Collection
 from erukg.collection.bundled import bundled_collection
+from erukg.core.document import Document
 from erukg.core.results import Keyphrases
+from erukg.core.runner import Request
 from erukg.core.settings import Settings
 from erukg.errors import ErukgError, InputError
 from erukg.generator import KeyphraseGenerator
-from erukg.gpu import standing_keyphrases
-from erukg.gpu.pipeline import Standing
+from erukg.gpu import DeviceRunner, DeviceStream
 from erukg.research.benchmark.agreement import agreement
-from erukg.research.benchmark.environment import NOTE, environment
 from erukg.research.benchmark.gpu_search import measure_search
-from erukg.research.benchmark.texts import documents
+from erukg.research.benchmark.machine import report_head
+from erukg.research.benchmark.texts import documents, read_texts
 from erukg.research.benchmark.timing import Progress, summary
+
+if TYPE_CHECKING:
+    from erukg.backends.torch.backend import TorchBackend
 
 __all__ = ["GpuPlan", "measure_gpu"]
 
@@ -83,9 +88,10 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
     if device is None:
         raise InputError("torch sees no CUDA device here, so there is nothing to measure on it.")
     folder = find_model(plan.model)
-    encoder = TorchBackend.load(folder, device=device, arithmetic=plan.arithmetic, compiled=plan.compiled)
-    background = _open(plan, encoder)
-    on_device = KeyphraseGenerator(encoder, background)
+    backend = TorchBackend.load(folder, device=device, arithmetic=plan.arithmetic, compiled=plan.compiled)
+    background = _open(plan, backend.term_space)
+    runner = DeviceRunner(backend, background)
+    on_device = KeyphraseGenerator(backend, background, runner=runner)
     on_cpu = KeyphraseGenerator(OnnxBackend.load(folder), background)
     settings = on_cpu.settings.replace(neighbours=plan.neighbours)
     tasks = {"extract": settings.extraction()}
@@ -93,52 +99,38 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
         tasks[f"generate N={plan.neighbours}"] = settings
     words = sum(len(text.split()) for text in given) / len(given)
     report: dict[str, Any] = {
-        "format": "erukg-benchmark-gpu",
-        "version": 1,
-        "note": NOTE,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": environment(),
+        **report_head("erukg-benchmark-gpu"),
         "device": _described(device),
         "settings": {
             **dataclasses.asdict(plan),
             "model": str(folder),
-            "arithmetic": encoder.arithmetic,
+            "arithmetic": backend.arithmetic,
             "workers": plan.workers or max(1, cores() - 1),
             "texts": {"documents": len(given), "mean_words": words},
             "collection_documents": len(background) if background is not None else None,
             "generator": settings.to_dict(),
         },
-        "single": {},
-        "stream": {},
-        "host": {},
-        "cpu": {},
-        "agreement": {},
+        **{part: {} for part in ("single", "stream", "host", "cpu", "agreement")},
     }
     # Compiled kernels are stored by whoever needs them first; workers would all do so at once.
     on_cpu.generate(given[0], plan.top_k, settings)
     tell("network", 0, 1)
-    report["network"] = _network(encoder, given, plan.compiled)
-    tell("network", 1, 1)
+    report["network"] = _network(backend, given, plan.compiled)
     if background is not None:
         tell("search", 0, 1)
         report["search"] = measure_search(background, given, plan.neighbours, plan.compared, device)
-        tell("search", 1, 1)
     for number, (name, wanted) in enumerate(tasks.items()):
-        tell("streams", 4 * number, 4 * len(tasks))
-        report["stream"][name] = _stream(on_device, given, wanted, plan)
-        tell("streams", 4 * number + 1, 4 * len(tasks))
+        tell("streams", number, len(tasks))
+        report["stream"][name] = _stream(runner.open(on_device, Request(plan.top_k, wanted), plan.workers), given, plan)
         report["single"][name] = _single(on_device, given, wanted, plan)
         report["host"][name] = _host(on_device, given, wanted, plan)
-        tell("streams", 4 * number + 2, 4 * len(tasks))
         some = given[: plan.compared]
         start = time.perf_counter()
         ours = list(on_cpu.generate_batch(some, _DEEP, wanted))
         seconds = time.perf_counter() - start
         report["cpu"][name] = {"documents": len(some), "documents_per_second": len(some) / seconds}
-        tell("streams", 4 * number + 3, 4 * len(tasks))
         theirs = list(on_device.generate_batch(some, _DEEP, wanted, threads=plan.workers))
         report["agreement"][name] = _agreement(ours, theirs, plan.top_k)
-        tell("streams", 4 * number + 4, 4 * len(tasks))
     report["memory"] = {
         "largest_process_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3,
         "this_process_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
@@ -146,10 +138,10 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
     return report
 
 
-def _open(plan: GpuPlan, encoder: OnnxBackend) -> Collection | None:
+def _open(plan: GpuPlan, term_space: str) -> Collection | None:
     if plan.no_collection:
         return None
-    path = Path(plan.collection) if plan.collection is not None else bundled_collection(encoder.term_space)
+    path = Path(plan.collection) if plan.collection is not None else bundled_collection(term_space)
     return Collection.open(path) if path is not None else None
 
 
@@ -163,24 +155,22 @@ def _described(device: str) -> dict[str, Any]:
     return found
 
 
-def _network(encoder: Any, texts: Sequence[str], compiled: bool) -> dict[str, Any]:
-    """The network alone on prepared texts: documents a second without and with the whole vocabulary."""
-    from erukg.core.document import Document
-
+def _network(backend: TorchBackend, texts: Sequence[str], compiled: bool) -> dict[str, Any]:
+    """The network alone on prepared texts: documents per second without and with the whole vocabulary."""
     start = time.perf_counter()
-    is_compiled = encoder.warm_up(compiled=compiled)
+    is_compiled = backend.warm_up(compiled=compiled)
     loaded = time.perf_counter() - start
-    wanted = _PASS_TEXTS if encoder.device.type == "cuda" else 16
-    some = list(islice(cycle(texts), wanted))
-    pieces = [encoder.pieces(Document.parse(text).words) for text in some]
-    packed = join([pack([(p, _distinct(p.ids))], encoder.window) for p in pieces])
+    on_gpu = backend.device.type == "cuda"
+    some = list(islice(cycle(texts), _PASS_TEXTS if on_gpu else 16))
+    pieces = [backend.pieces(Document.parse(text).words) for text in some]
+    packed = join([pack([(p, np.unique(p.ids))], backend.window) for p in pieces])
     rates = {}
     for name, top in (("candidate terms", 0), ("whole vocabulary", 256)):
-        encoder.encode_batch(packed, top)
-        rounds = 10 if encoder.device.type == "cuda" else 1
+        backend.encode_packed(packed, top)
+        rounds = 10 if on_gpu else 1
         start = time.perf_counter()
         for _ in range(rounds):
-            encoder.encode_batch(packed, top)
+            backend.encode_packed(packed, top)
         rates[name] = rounds * len(some) / (time.perf_counter() - start)
     return {
         "seconds_to_load": loaded,
@@ -191,35 +181,29 @@ def _network(encoder: Any, texts: Sequence[str], compiled: bool) -> dict[str, An
     }
 
 
-def _distinct(ids: Any) -> Any:
-    import numpy as np
-
-    return np.unique(ids)
-
-
-def _stream(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
-    """Documents a second, from the call on and while all processes are at work, and what each kind of them does."""
+def _stream(stream: DeviceStream[Keyphrases], texts: Sequence[str], plan: GpuPlan) -> dict[str, Any]:
+    """Documents per second, from the call on and while all processes are at work, and what each kind of them does."""
     given = 0
 
-    def source() -> Iterator[tuple[None, str]]:
+    def source() -> Iterator[str]:
         nonlocal given
-        for given, text in enumerate(islice(cycle(texts), plan.streamed), 1):  # noqa: B007
-            yield None, text
+        for text in islice(cycle(texts), plan.streamed):
+            given += 1
+            yield text
 
-    standing = standing_keyphrases(generator, plan.top_k, settings, workers=plan.workers)
     begin = end = None
     head = min(plan.streamed // 4, 10_000)
-    with contextlib.closing(standing):
+    with stream:
         start = first = time.perf_counter()
-        for number, _ in enumerate(standing.stream(source()), 1):
+        for number, _ in enumerate(stream.run(source()), 1):
             # From when the first part is done to when the last text is handed out as many are on the way: what was
             # worked on before the clock starts makes up for what is when it stops.
             if number == 1:
                 first = time.perf_counter()
             elif number == head and given < plan.streamed:
-                begin = number, _Spent(standing)
+                begin = number, _Spent(stream)
             elif end is None and given == plan.streamed and begin is not None:
-                end = number, _Spent(standing)
+                end = number, _Spent(stream)
         seconds = time.perf_counter() - start
     report: dict[str, Any] = {
         "documents": plan.streamed,
@@ -236,8 +220,8 @@ def _stream(generator: KeyphraseGenerator, texts: Sequence[str], settings: Setti
 class _Spent:
     """What the processes of a stream have done and taken up to now."""
 
-    def __init__(self, standing: Standing) -> None:
-        self.load, (self.server, *self.workers) = standing.load()
+    def __init__(self, stream: DeviceStream[Keyphrases]) -> None:
+        self.stats, (self.server, *self.workers) = stream.stats()
         self.clock, self.caller = time.perf_counter(), time.process_time()
 
     def since(self, other: _Spent, documents: int) -> dict[str, Any]:
@@ -248,8 +232,8 @@ class _Spent:
             "workers": sum(self.workers) - sum(other.workers),
         }
         done = {
-            field.name: getattr(self.load, field.name) - getattr(other.load, field.name)
-            for field in dataclasses.fields(self.load)
+            field.name: getattr(self.stats, field.name) - getattr(other.stats, field.name)
+            for field in dataclasses.fields(self.stats)
         }
         return {
             "documents_per_second": documents / seconds,
@@ -262,7 +246,7 @@ class _Spent:
             },
             "texts_a_pass": done["encoded_texts"] / max(done["passes"], 1),
             "texts_a_search": done["searched_texts"] / max(done["searches"], 1),
-            "searched_on_device": self.load.on_device,
+            "searched_on_device": self.stats.on_device,
         }
 
 
@@ -279,48 +263,40 @@ def _single(generator: KeyphraseGenerator, texts: Sequence[str], settings: Setti
 
 def _host(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
     """Milliseconds of one core that a document takes beside the model, before and after it."""
-    assert isinstance(generator.backend, BatchEncoder)
     some = list(islice(cycle(texts), min(200, max(plan.single, 1))))
-    start = time.perf_counter()
-    readings = [generator.read(text, plan.top_k, settings) for text in some]
-    read = time.perf_counter() - start
-    start = time.perf_counter()
-    encodings = [generator.backend.encode(reading.pieces, reading.terms) for reading in readings]
-    encode = time.perf_counter() - start
-    start = time.perf_counter()
-    for reading, encoding in zip(readings, encodings, strict=True):
-        generator.finish(reading, encoding, plan.top_k, settings)
-    finish = time.perf_counter() - start
-    ms = {"read": read, "encode one": encode, "finish": finish}
+    ms: dict[str, float] = {}
+    with _timed(ms, "read"):
+        prepared = [generator.prepare(text, settings) for text in some]
+    with _timed(ms, "encode one"):
+        encodings = [generator.backend.encode(each.pieces, each.terms) for each in prepared]
+    with _timed(ms, "finish"):
+        for each, encoding in zip(prepared, encodings, strict=True):
+            generator.complete(each, encoding, plan.top_k, settings)
     background = generator.background
     if isinstance(background, Collection) and settings.uses_neighbours:
         hits = [background.search(text, settings.neighbours) for text in some]
-        start = time.perf_counter()
-        for text, hit in zip(some, hits, strict=True):
-            generator.read(text, plan.top_k, settings, neighbourhood=background.gather(hit))
-        ms["read but search"] = time.perf_counter() - start
+        with _timed(ms, "read but search"):
+            for text, hit in zip(some, hits, strict=True):
+                generator.prepare(text, settings, neighbourhood=background.gather(hit))
     return {"documents": len(some), "ms": {name: seconds / len(some) * 1e3 for name, seconds in ms.items()}}
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - start
 
 
 def _agreement(ours: Iterable[Keyphrases], theirs: Iterable[Keyphrases], k: int) -> dict[str, Any]:
     pairs = list(zip(ours, theirs, strict=True))
 
-    def lists(kind: Callable[[Keyphrases], Any]) -> Iterator[tuple[list[str], list[str]]]:
-        for a, b in pairs:
-            yield [p.phrase.lower() for p in kind(a)], [p.phrase.lower() for p in kind(b)]
+    kinds = ("present", "absent") if any(a.absent for a, _ in pairs) else ("present",)
 
-    found = {"present": agreement(lists(lambda r: r.present), k)}
-    if any(a.absent for a, _ in pairs):
-        found["absent"] = agreement(lists(lambda r: r.absent), k)
-    return found
+    def phrases(result: Keyphrases, kind: str) -> list[str]:
+        return [phrase.phrase.lower() for phrase in getattr(result, kind)]
 
-
-def _texts(path: Path, limit: int) -> list[str]:
-    """`title`, `abstract` and `text` of the lines of a JSON Lines file, joined as the command line joins them."""
-    from erukg.io import InputDocument, read_documents
-
-    found = (item.text for item in read_documents([path]) if isinstance(item, InputDocument))
-    return [text for text in islice(found, limit) if text.strip()]
+    return {kind: agreement([(phrases(a, kind), phrases(b, kind)) for a, b in pairs], k) for kind in kinds}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -328,7 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", help="model folder (default: the bundled one)")
     parser.add_argument("--collection", help="collection folder (default: the bundled one)")
     parser.add_argument("--no-collection", action="store_true", help="extraction only")
-    parser.add_argument("--texts", type=Path, help="documents, one a line of JSON (default: built-in ones)")
+    parser.add_argument("--texts", type=Path, help="documents, one JSON object per line (default: built-in ones)")
     parser.add_argument("--limit", type=int, default=5000, help="texts read at most")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--arithmetic", help="int8, fp32, bf16 or fp16 (default: as the model's folder)")
@@ -340,7 +316,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = vars(parser.parse_args(arguments))
     path, limit, out = given.pop("texts"), given.pop("limit"), given.pop("out")
     try:
-        report = measure_gpu(GpuPlan(**given), _texts(path, limit) if path is not None else None, _tell)
+        report = measure_gpu(
+            GpuPlan(**given), list(islice(read_texts([path]), limit)) if path is not None else None, _tell
+        )
     except ErukgError as error:
         print(f"erukg: {error}", file=sys.stderr)
         return 1

@@ -30,18 +30,15 @@ def peak_mb() -> float:
 
 def texts(paths: Sequence[str], words: int) -> Iterator[str]:
     """The documents of some files again and again, or built-in ones of so many words, without end."""
-    from erukg.io import InputDocument, read_documents
-    from erukg.research.benchmark.texts import document
+    from erukg.research.benchmark.texts import document, read_texts
 
     if not paths:
         yield from (document(words, number) for number in count())
-    found = True
-    while found:
-        found = False
-        for item in read_documents(paths):
-            if isinstance(item, InputDocument):
-                found = True
-                yield item.text
+    found: str | None = ""
+    while found is not None:
+        found = None
+        for found in read_texts(paths):
+            yield found
 
 
 def main(task: str) -> None:

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import terms_of
-from erukg.collection.benchmark import Engine, MakeEngine, TermLists
 from erukg.collection.postings import decode
 from erukg.collection.reader import Collection, Hits, open_parts
-from erukg.research.benchmark.engines import Bm25s
+from erukg.research.benchmark.engines import Bm25s, Engine, MakeEngine, TermLists
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
 
 __all__ = ["PlainCollection"]

@@ -16,24 +16,14 @@ from erukg.core.candidates import penn_class
 from erukg.core.settings import Settings
 from erukg.errors import InputError, ModelError, require
 from erukg.research.benchmark.paper_collection import PlainCollection
-from erukg.taggers import NltkTagger, SpacyTagger, Tagger
+from erukg.taggers import Tagger, load_tagger
 
-__all__ = ["PaperPipeline", "load_tagger"]
+__all__ = ["PaperPipeline"]
 
 _WORD = re.compile(r"\w+(?:[-']\w+)*|[^\w\s]")
 _GRAMMAR = re.compile(r"[NJ]+[NC]|N")
 _LETTERS = "ONJC"
 _PIECES = 512
-
-
-def load_tagger(name: str) -> Tagger:
-    """`spacy`, `spacy:NAME` or `nltk`."""
-    kind, _, pipeline = name.partition(":")
-    if kind == "spacy":
-        return SpacyTagger(pipeline or "en_core_web_sm")
-    if kind == "nltk" and not pipeline:
-        return NltkTagger()
-    raise InputError(f"There is no tagger '{name}' for the paper's pipeline; choose spacy, spacy:NAME or nltk.")
 
 
 class PaperPipeline:
@@ -42,7 +32,7 @@ class PaperPipeline:
     def __init__(
         self,
         weights: str | Path,
-        tagger: Tagger,
+        tagger: str | Tagger,
         collection: PlainCollection | None = None,
         settings: Settings | None = None,
     ) -> None:
@@ -58,7 +48,10 @@ class PaperPipeline:
         ).eval()
         self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_PIECES)
-        self._tagger = tagger
+        chosen = load_tagger(tagger) if isinstance(tagger, str) else tagger
+        if chosen is None:
+            raise InputError("The paper's pipeline has no tag head; choose the tagger spacy, spacy:NAME or nltk.")
+        self._tagger = chosen
         self._collection = collection
         self._settings = settings or Settings.paper()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from erukg.errors import InputError
+from erukg.errors import InputError, did_you_mean
 
 __all__ = ["PARTS", "Plan"]
 
@@ -63,11 +63,14 @@ class Plan:
         lengths = (100, 300, 1_000, 3_000, 10_000, 50_000)
         return cls(mode="full", documents=300, rounds=4, cold_runs=5, streamed=5_000, lengths=lengths)
 
+    def with_changes(self, **changes: Any) -> Plan:
+        """The same plan with these fields changed, but for those that are None."""
+        return dataclasses.replace(self, **{name: value for name, value in changes.items() if value is not None})
+
     def with_parts(self, names: Sequence[str]) -> Plan:
         """The same plan for some parts only; a name that is none is refused."""
         for name in names:
             if name not in PARTS:
-                near = difflib.get_close_matches(name, PARTS, 1, 0.4)
-                hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(PARTS)}."
+                hint = did_you_mean(name, PARTS, "there are: {known}.")
                 raise InputError(f"The benchmark has no part '{name}'; {hint}")
         return dataclasses.replace(self, parts=tuple(part for part in PARTS if part in names))

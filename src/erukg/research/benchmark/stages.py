@@ -1,6 +1,6 @@
 """Where the time of one document goes.
 
-The generator itself is not touched: its encoder and its collection are given to it inside wrappers that keep the
+The generator itself is not touched: its back end and its collection are given to it inside wrappers that keep the
 time, parsing and phrase finding are timed by doing them once more, and what is then left of the whole is scoring.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["STAGES", "time_stages"]
 
 STAGES = ("parse", "tokenise", "neighbours", "encode", "tags and phrases", "score")
 
-_ENCODER = {"pieces": "tokenise", "phrase_terms": "tokenise", "encode": "encode"}
+_BACKEND = {"pieces": "tokenise", "phrase_terms": "tokenise", "encode": "encode"}
 _BACKGROUND = {"neighbourhood": "neighbours"}
 
 
@@ -58,11 +58,11 @@ def time_stages(
     top_k: int = 10,
     step: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Milliseconds a document and share of the whole of each stage, over all texts."""
+    """Milliseconds per document and share of the whole of each stage, over all texts."""
     spent = dict.fromkeys(STAGES, 0.0)
-    encoder = _Clock(generator.backend, _ENCODER, spent)
+    backend = _Clock(generator.backend, _BACKEND, spent)
     background = None if generator.background is None else _Clock(generator.background, _BACKGROUND, spent)
-    timed = KeyphraseGenerator(encoder, background, settings=settings)
+    timed = KeyphraseGenerator(backend, background, settings=settings)
     timed.generate(texts[0], top_k)
     spent.update(dict.fromkeys(STAGES, 0.0))
     whole = 0.0
@@ -72,7 +72,7 @@ def time_stages(
         end = time.perf_counter()
         document = Document.parse(text)
         parsed = time.perf_counter()
-        find_candidates(document, encoder.last["encode"].tags, settings.max_words)
+        find_candidates(document, backend.last["encode"].tags, settings.max_words)
         whole += end - start
         spent["parse"] += parsed - end
         spent["tags and phrases"] += time.perf_counter() - parsed

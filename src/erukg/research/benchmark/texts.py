@@ -1,47 +1,40 @@
 """Documents to measure with where the user gives none: any number, of any length, the same on every machine.
 
-Sentences with gaps are filled with the terms of one field a document, so that a text has phrases which come again, as
+Sentences with gaps are filled with the terms of one field per document, so that a text has phrases which come again, as
 real ones have, and no two documents are the same. They say nothing about quality, only about time.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
-__all__ = ["document", "documents"]
+__all__ = ["document", "documents", "read_texts"]
 
-_FIELDS: tuple[tuple[str, ...], ...] = (
-    (
-        "sparse retrieval model", "inverted index", "query expansion", "term weighting", "document ranking",
-        "relevance feedback", "search engine", "vocabulary mismatch", "dense encoder", "passage retrieval",
-        "test collection", "language model",
-    ),
-    (
-        "sea ice thickness", "passive microwave radiometer", "satellite altimetry", "Arctic ocean", "snow depth",
-        "surface temperature", "melt pond", "freeboard measurement", "climate reanalysis", "ice drift",
-        "brightness temperature", "seasonal forecast",
-    ),
-    (
-        "peer-to-peer network", "distributed hash table", "routing protocol", "network latency", "file sharing",
-        "replication factor", "node failure", "consensus algorithm", "bandwidth allocation", "overlay topology",
-        "trust management", "load balancing",
-    ),
-    (
-        "gene expression", "regulatory network", "single-cell sequencing", "transcription factor", "protein folding",
-        "cell differentiation", "stem cell", "mutation rate", "metabolic pathway", "immune response",
-        "signalling cascade", "membrane receptor",
-    ),
-    (
-        "convex optimization", "stochastic gradient descent", "sparse matrix", "eigenvalue problem", "convergence rate",
-        "finite element method", "boundary condition", "numerical stability", "random graph", "interior point method",
-        "Krylov subspace", "error bound",
-    ),
-    (
-        "urban transport", "travel demand", "traffic simulation", "public transit", "road pricing", "mobility survey",
-        "route choice", "travel time reliability", "congestion charge", "land use", "commuter behaviour",
-        "electric vehicle",
-    ),
-)  # fmt: skip
+_FIELDS = tuple(
+    tuple(line.split(", "))
+    for line in (
+        "sparse retrieval model, inverted index, query expansion, term weighting, document ranking, relevance "
+        "feedback, search engine, vocabulary mismatch, dense encoder, passage retrieval, test collection, "
+        "language model",
+        "sea ice thickness, passive microwave radiometer, satellite altimetry, Arctic ocean, snow depth, "
+        "surface temperature, melt pond, freeboard measurement, climate reanalysis, ice drift, brightness "
+        "temperature, seasonal forecast",
+        "peer-to-peer network, distributed hash table, routing protocol, network latency, file sharing, "
+        "replication factor, node failure, consensus algorithm, bandwidth allocation, overlay topology, trust "
+        "management, load balancing",
+        "gene expression, regulatory network, single-cell sequencing, transcription factor, protein folding, "
+        "cell differentiation, stem cell, mutation rate, metabolic pathway, immune response, signalling "
+        "cascade, membrane receptor",
+        "convex optimization, stochastic gradient descent, sparse matrix, eigenvalue problem, convergence "
+        "rate, finite element method, boundary condition, numerical stability, random graph, interior point "
+        "method, Krylov subspace, error bound",
+        "urban transport, travel demand, traffic simulation, public transit, road pricing, mobility survey, "
+        "route choice, travel time reliability, congestion charge, land use, commuter behaviour, electric "
+        "vehicle",
+    )
+)
 
 _TITLES = (
     "{a} and {b}: a closer look",
@@ -95,3 +88,14 @@ def document(words: int, number: int = 0) -> str:
 def documents(count: int, words: int = 200) -> list[str]:
     """The first `count` built-in documents."""
     return [document(words, number) for number in range(count)]
+
+
+def read_texts(paths: Iterable[str | Path], bad: Callable[[str], None] = lambda line: None) -> Iterator[str]:
+    """The texts of files and folders that are not blank; `bad` is told where one cannot be read, and why."""
+    from erukg.io import BadDocument, read_documents
+
+    for item in read_documents(paths):
+        if isinstance(item, BadDocument):
+            bad(f"{item.place}: {item.message}")
+        elif item.text.strip():
+            yield item.text

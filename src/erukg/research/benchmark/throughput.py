@@ -1,4 +1,4 @@
-"""Documents a second: one at a time and as a stream, on one core and on all."""
+"""Documents per second: one at a time and as a stream, on one core and on all."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from erukg.backends.threads import cores
 from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator
-from erukg.research.benchmark.cores import pinned
-from erukg.research.benchmark.timing import Progress, Stream, System, interleave, ratios, steps, summary
+from erukg.research.benchmark.machine import pinned
+from erukg.research.benchmark.timing import Progress, Stream, System, interleave, rate, steps, summary
 
 __all__ = ["ALL", "EXTRACT", "ONE", "stream", "systems", "tasks", "time_lengths", "time_single", "time_streams"]
 
@@ -63,18 +63,16 @@ def time_single(
                 for name, times in interleave(systems(generator, wanted, top_k), block).items():
                     seconds[where][name] += times
         step(first + len(block), len(texts))
-    out: dict[str, Any] = {}
-    for where, by_task in seconds.items():
-        cost = ratios(by_task, EXTRACT)
-        out[where] = {
-            name: {
-                **summary(times),
-                "times_extract": cost[name],
-                "times_one_core": sum(seconds[ONE][name]) / sum(times),
-            }
-            for name, times in by_task.items()
-        }
-    return out
+    return {
+        where: {name: {**summary(times), **_relative(seconds, where, name)} for name, times in by_task.items()}
+        for where, by_task in seconds.items()
+    }
+
+
+def _relative(seconds: Mapping[str, Mapping[str, Sequence[float]]], where: str, name: str) -> dict[str, float]:
+    """The time of a task relative to extraction on the same cores, and its speed relative to one core."""
+    total = sum(seconds[where][name])
+    return {"times_extract": total / sum(seconds[where][EXTRACT]), "times_one_core": sum(seconds[ONE][name]) / total}
 
 
 def time_streams(
@@ -87,7 +85,7 @@ def time_streams(
 ) -> dict[str, Any]:
     """`generate_batch` over all texts, the tasks and numbers of cores taking turns for some rounds."""
     places = [(ONE, 1)] if cores() == 1 else [(ONE, 1), (ALL, cores())]
-    seconds: dict[tuple[str, str], list[float]] = {(where, name): [] for where, _ in places for name in wanted}
+    seconds: dict[str, dict[str, list[float]]] = {where: {name: [] for name in wanted} for where, _ in places}
     done = 0
     for _ in range(rounds):
         for name, settings in wanted.items():
@@ -96,26 +94,22 @@ def time_streams(
                 with pinned(count):
                     start = time.perf_counter()
                     run(texts)
-                    seconds[where, name].append(time.perf_counter() - start)
+                    seconds[where][name].append(time.perf_counter() - start)
                 done += 1
-                progress("streams", done, rounds * len(seconds))
-    out: dict[str, Any] = {where: {} for where, _ in places}
-    for (where, name), times in seconds.items():
-        rate = len(texts) * len(times) / sum(times)
-        out[where][name] = {
-            "documents": len(texts) * len(times),
-            "seconds": sum(times),
-            "documents_per_second": rate,
-            "times_extract": sum(times) / sum(seconds[where, EXTRACT]),
-            "times_one_core": sum(seconds[ONE, name]) / sum(times),
+                progress("streams", done, rounds * len(places) * len(wanted))
+    return {
+        where: {
+            name: {**rate(times, len(texts) * len(times)), **_relative(seconds, where, name)}
+            for name, times in by_task.items()
         }
-    return out
+        for where, by_task in seconds.items()
+    }
 
 
 def time_lengths(
     wanted: Mapping[str, System], texts: Mapping[int, Sequence[str]], progress: Progress
 ) -> list[dict[str, Any]]:
-    """Milliseconds a document of each length, and a thousand words, relative to the shortest."""
+    """Milliseconds per document of each length, and per thousand words, relative to the shortest."""
     out: list[dict[str, Any]] = []
     for done, (words, documents) in enumerate(texts.items(), 1):
         with pinned(1):

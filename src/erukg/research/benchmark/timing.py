@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-__all__ = ["Progress", "Stream", "System", "interleave", "ratios", "steps", "summary"]
+__all__ = ["Progress", "Stream", "System", "interleave", "rate", "steps", "summary"]
 
 System: TypeAlias = Callable[[str], object]
 """Does its work on one text; what it returns is not looked at."""
@@ -57,24 +57,16 @@ def interleave(
     return seconds
 
 
-def summary(seconds: Sequence[float]) -> dict[str, Any]:
-    """Documents a second and the milliseconds that 50, 95 and 99 % of the documents stay under."""
+def rate(seconds: Sequence[float], documents: int) -> dict[str, Any]:
+    """Documents per second of so many that took these seconds."""
     total = float(sum(seconds))
+    return {"documents": documents, "seconds": total, "documents_per_second": documents / total}
+
+
+def summary(seconds: Sequence[float]) -> dict[str, Any]:
+    """Documents per second and the milliseconds that 50, 95 and 99 % of the documents stay under."""
     p50, p95, p99 = (float(value) * 1e3 for value in np.percentile(seconds, (50, 95, 99)))
-    return {
-        "documents": len(seconds),
-        "seconds": total,
-        "documents_per_second": len(seconds) / total,
-        "p50_ms": p50,
-        "p95_ms": p95,
-        "p99_ms": p99,
-    }
-
-
-def ratios(seconds: Mapping[str, Sequence[float]], reference: str) -> dict[str, float]:
-    """How many times as long as the reference each system took over all documents; above 1 is slower than it."""
-    base = sum(seconds[reference])
-    return {name: sum(values) / base for name, values in seconds.items()}
+    return {**rate(seconds, len(seconds)), "p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
 
 
 def steps(progress: Progress, what: str) -> Callable[[int, int], None]:

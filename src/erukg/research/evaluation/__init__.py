@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from erukg.research.evaluation.datasets import Dataset, load_set, load_sets
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.metrics import Scores, average, score
-from erukg.research.evaluation.records import Record
 
 __all__ = ["Dataset", "Record", "Scores", "average", "load_set", "load_sets", "score"]

@@ -6,20 +6,20 @@ command. What a study lacks (a collection, a folder, a tagger) is said in its pl
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from erukg.errors import ErukgError, InputError
+from erukg.errors import ErukgError, InputError, did_you_mean
 from erukg.research.evaluation.datasets import Dataset
+from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.generator_system import GeneratorSystem
 from erukg.research.evaluation.keyphrases import Progress, SystemResult, evaluate
-from erukg.research.evaluation.ours import Ours, describe_model
-from erukg.research.evaluation.records import Record
-from erukg.research.evaluation.systems import NotAvailableError, Options, System, Unavailable
+from erukg.research.evaluation.provenance import describe_model
+from erukg.research.evaluation.systems import NotAvailableError, System, SystemOptions, UnavailableSystem
 
-__all__ = ["STUDIES", "UNPRUNED", "Given", "Study", "StudyResult", "Variant", "make_studies", "named", "run_studies"]
+__all__ = ["STUDIES", "UNPRUNED", "Study", "StudyInputs", "Variant", "make_studies", "named", "run_studies"]
 
 STUDIES = {
     "alpha-beta": "α = β, the document's own share",
@@ -34,15 +34,14 @@ STUDIES = {
 UNPRUNED = "unpruned"
 """The name among the given collections of the one whose glossary was not pruned."""
 
-_NO_COLLECTION = "no collection (give --collection FOLDER)"
 _ALL_CANDIDATES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class StudyInputs:
     """What the studies can work with. A collection named as one of the `models` is the one made with that model."""
 
-    options: Options = field(default_factory=Options)
+    options: SystemOptions = field(default_factory=SystemOptions)
     models: Mapping[str, str] = field(default_factory=dict)
     collections: Mapping[str, str] = field(default_factory=dict)
     tagger: str | None = None
@@ -66,14 +65,6 @@ class Study:
     variants: Sequence[Variant]
 
 
-@dataclass(frozen=True, slots=True)
-class StudyResult:
-    """A study with the result of each variant, in their order."""
-
-    study: Study
-    results: Sequence[SystemResult]
-
-
 def named(pairs: Iterable[str], option: str) -> dict[str, str]:
     """`["a=folder"]` as `{"a": "folder"}`."""
     out: dict[str, str] = {}
@@ -87,14 +78,14 @@ def named(pairs: Iterable[str], option: str) -> dict[str, str]:
     return out
 
 
-def make_studies(names: Sequence[str], given: Given) -> list[Study]:
+def make_studies(names: Sequence[str], inputs: StudyInputs) -> list[Study]:
     """The studies called so ("all": every one), in the order of `STUDIES`."""
     for name in names:
         if name != "all" and name not in STUDIES:
-            near = difflib.get_close_matches(name.lower(), STUDIES, 1, 0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(STUDIES)} and all."
-            raise InputError(f"There is no study '{name}'; {hint}")
-    maker = _Maker(given)
+            raise InputError(
+                f"There is no study '{name}'; {did_you_mean(name, STUDIES, 'there are: {known} and all.')}"
+            )
+    maker = _StudyBuilder(inputs)
     wanted = STUDIES if "all" in names else [name for name in STUDIES if name in names]
     return [Study(name, maker.make(name)) for name in wanted]
 
@@ -106,17 +97,17 @@ def run_studies(
     progress: Progress | None = None,
     *,
     fresh: bool = False,
-) -> list[StudyResult]:
-    """Run all variants over all sets; one that stands in several studies is run once."""
+) -> list[list[SystemResult]]:
+    """The results of every variant of each study over all sets; one that stands in several studies is run once."""
     systems = list(dict.fromkeys(variant.system for study in studies for variant in study.variants))
     results = dict(zip(systems, evaluate(systems, datasets, store, progress, fresh=fresh), strict=True))
-    return [StudyResult(study, [results[variant.system] for variant in study.variants]) for study in studies]
+    return [[results[variant.system] for variant in study.variants] for study in studies]
 
 
-class _Attempt:
+class _CheckedSystem:
     """A system that is reported as not run, with the reason, where it cannot be loaded or is not what it should be."""
 
-    def __init__(self, system: Ours, expected: Mapping[str, str]) -> None:
+    def __init__(self, system: GeneratorSystem, expected: Mapping[str, str]) -> None:
         self.name = system.name
         self._system = system
         self._expected = expected
@@ -136,11 +127,13 @@ class _Attempt:
         return self._system.predict(records)
 
 
-class _Maker:
-    def __init__(self, given: Given) -> None:
-        self._given = given
+class _StudyBuilder:
+    """Makes the variants of each study; those whose parts were not given say so instead of being run."""
+
+    def __init__(self, inputs: StudyInputs) -> None:
+        self._inputs = inputs
         self._systems: dict[str, System] = {}
-        base = Ours("erukg-generate", given.options, extract=False)
+        base = GeneratorSystem("erukg-generate", inputs.options, extract=False)
         # Loaded first: where the method itself cannot be run there is nothing to study.
         self._model = describe_model(base.generator)
         self._settings = base.settings
@@ -149,7 +142,7 @@ class _Maker:
         self._documents = len(background) if isinstance(background, Sized) else None
 
     def make(self, study: str) -> list[Variant]:
-        makers: dict[str, Callable[[], list[Variant]]] = {
+        makers: dict[str, Callable[[], Iterable[Variant]]] = {
             "alpha-beta": self._alpha_beta,
             "neighbours": self._neighbours,
             "pruning": self._pruning,
@@ -160,135 +153,119 @@ class _Maker:
             "collection": self._collection,
         }
         if study in ("alpha-beta", "neighbours", "pruning") and not self._has_collection:
-            return [self._missing("all", _NO_COLLECTION)]
-        return makers[study]()
+            return [_missing("all", "no collection (give --collection FOLDER)")]
+        return list(makers[study]())
 
-    def _alpha_beta(self) -> list[Variant]:
-        # Absent phrases have the same α in the paper; where the settings give them one of their own, it stays.
-        names = ["alpha", "beta"]
-        if self._settings.absent_alpha == self._settings.alpha:
-            names.append("absent_alpha")
-        values = [step / 5 for step in range(6)]
-        out = [Variant(f"{v:g}", self._system(settings=dict.fromkeys(names, v)), v) for v in values]
+    def _alpha_beta(self) -> Iterator[Variant]:
         now = self._settings
-        if now.alpha == now.beta and now.beta in values:
-            return out
-        return [*out, Variant(f"as given: α = {now.alpha:g}, β = {now.beta:g}", self._system())]
+        # Absent phrases have the same α in the paper; where the settings give them one of their own, it stays.
+        names = ["alpha", "beta", *(["absent_alpha"] if now.absent_alpha == now.alpha else [])]
+        values = [step / 5 for step in range(6)]
+        for value in values:
+            yield Variant(f"{value:g}", self._system(settings=dict.fromkeys(names, value)), value)
+        if now.alpha != now.beta or now.beta not in values:
+            yield Variant(f"as given: α = {now.alpha:g}, β = {now.beta:g}", self._system())
 
-    def _neighbours(self) -> list[Variant]:
-        return [Variant(f"{n}", self._system(settings={"neighbours": n}), n) for n in (10, 50, 100)]
+    def _neighbours(self) -> Iterator[Variant]:
+        for n in (10, 50, 100):
+            yield Variant(f"{n}", self._system(settings={"neighbours": n}), n)
 
-    def _pruning(self) -> list[Variant]:
-        all_of_them = {"neighbour_candidates": _ALL_CANDIDATES}
-        out = [
-            Variant(f"best {self._settings.neighbour_candidates} of the neighbours' phrases", self._system()),
-            Variant("all of the neighbours' phrases", self._system(settings=all_of_them)),
-        ]
-        folder = self._given.collections.get(UNPRUNED)
+    def _pruning(self) -> Iterator[Variant]:
+        everything = {"neighbour_candidates": _ALL_CANDIDATES}
+        yield Variant(f"best {self._settings.neighbour_candidates} of the neighbours' phrases", self._system())
+        yield Variant("all of the neighbours' phrases", self._system(settings=everything))
+        folder = self._inputs.collections.get(UNPRUNED)
         if folder is None:
-            return [*out, self._missing("glossary not pruned", f"no such collection (--collections {UNPRUNED}=FOLDER)")]
-        return [
-            *out,
-            Variant("glossary not pruned", self._system(collection=folder)),
-            Variant("neither pruned", self._system(collection=folder, settings=all_of_them)),
-        ]
+            yield _missing("glossary not pruned", f"no such collection (--collections {UNPRUNED}=FOLDER)")
+        else:
+            yield Variant("glossary not pruned", self._system(collection=folder))
+            yield Variant("neither pruned", self._system(collection=folder, settings=everything))
 
-    def _position(self) -> list[Variant]:
-        values = sorted({0.0, 1.0, self._settings.position})
-        return [Variant(f"{v:g}", self._system(settings={"position": v}), v) for v in values]
+    def _position(self) -> Iterator[Variant]:
+        for value in sorted({0.0, 1.0, self._settings.position}):
+            yield Variant(f"{value:g}", self._system(settings={"position": value}), value)
 
-    def _tags(self) -> list[Variant]:
-        head = Variant("tag head", self._system())
-        tagger = self._given.tagger
+    def _tags(self) -> Iterator[Variant]:
+        yield Variant("tag head", self._system())
+        tagger = self._inputs.tagger
         if tagger is None:
-            return [head, self._missing("spaCy", "no tagger (give --tagger spacy:NAME)")]
-        return [head, Variant(tagger, self._system(tagger=tagger))]
+            yield _missing("spaCy", "no tagger (give --tagger spacy:NAME)")
+        else:
+            yield Variant(tagger, self._system(tagger=tagger))
 
-    def _precision(self) -> list[Variant]:
-        as_given = Variant(self._model.get("precision", "as given"), self._system())
-        if self._given.fp32 is None:
-            return [as_given, self._missing("fp32", "no 32-bit folder (give --fp32 FOLDER)")]
-        expected = {"weights": self._model["weights"], "precision": "fp32"}
-        return [as_given, Variant("fp32 folder", self._system(model=self._given.fp32, expected=expected))]
+    def _precision(self) -> Iterator[Variant]:
+        yield Variant(self._model.get("precision", "as given"), self._system())
+        if self._inputs.fp32 is None:
+            yield _missing("fp32", "no 32-bit folder (give --fp32 FOLDER)")
+        else:
+            expected = {"weights": self._model["weights"], "precision": "fp32"}
+            yield Variant("fp32 folder", self._system(model=self._inputs.fp32, expected=expected))
 
-    def _references(self) -> list[Variant]:
-        if not self._given.models:
-            return [self._missing("all", "no model folders (give --models NAME=FOLDER for each)")]
-        out = [Variant("all types, extraction", self._system(extract=True))]
-        for name, folder in self._given.models.items():
-            out.append(Variant(f"{name}, extraction", self._system(model=folder, extract=True)))
+    def _references(self) -> Iterator[Variant]:
+        models, collections = self._inputs.models, self._inputs.collections
+        if not models:
+            yield _missing("all", "no model folders (give --models NAME=FOLDER for each)")
+            return
+        yield Variant("all types, extraction", self._system(extract=True))
+        for name, folder in models.items():
+            yield Variant(f"{name}, extraction", self._system(model=folder, extract=True))
         # Term weights in a collection are those of the model that made it, so each model needs its own.
-        own = {name: self._given.collections[name] for name in self._given.models if name in self._given.collections}
-        if not own:
-            return [
-                *out,
-                self._missing("generation", "no collection with the name of a model (--collections NAME=FOLDER)"),
-            ]
+        if not models.keys() & collections.keys():
+            yield _missing("generation", "no collection with the name of a model (--collections NAME=FOLDER)")
+            return
         if self._has_collection:
-            out.append(Variant("all types, generation", self._system()))
-        for name, folder in own.items():
-            system = self._system(model=self._given.models[name], collection=folder)
-            out.append(Variant(f"{name}, generation", system))
-        return out
+            yield Variant("all types, generation", self._system())
+        for name in models:
+            if name in collections:
+                system = self._system(model=models[name], collection=collections[name])
+                yield Variant(f"{name}, generation", system)
 
     def _collection(self) -> list[Variant]:
-        others = {
-            name: folder
-            for name, folder in self._given.collections.items()
-            if name != UNPRUNED and name not in self._given.models
-        }
+        from erukg.collection import Collection
+
+        others = dict(self._inputs.collections)
+        for name in (UNPRUNED, *self._inputs.models):
+            others.pop(name, None)
         if not others:
-            return [self._missing("all", "no collection folders (give --collections NAME=FOLDER for each size)")]
+            return [_missing("all", "no collection folders (give --collections NAME=FOLDER for each size)")]
         out = [Variant("none, extraction", self._system(extract=True), 0)]
         if self._has_collection:
             label = "as given" if self._documents is None else f"as given, {self._documents:,} documents"
             out.append(Variant(label, self._system(), self._documents))
         for name, folder in others.items():
             try:
-                size = _size(folder)
+                size = len(Collection.open(folder))
             except (ErukgError, OSError) as error:
-                out.append(self._missing(name, str(error)))
-                continue
-            out.append(Variant(f"{name}, {size:,} documents", self._system(collection=folder), size))
+                out.append(_missing(name, str(error)))
+            else:
+                out.append(Variant(f"{name}, {size:,} documents", self._system(collection=folder), size))
         return sorted(out, key=lambda variant: (variant.value is None, variant.value or 0))
-
-    def _missing(self, label: str, reason: str) -> Variant:
-        return Variant(label, Unavailable("erukg-generate", reason))
 
     def _system(
         self,
         *,
         settings: Mapping[str, float] | None = None,
-        model: str | None = None,
-        collection: str | None = None,
-        tagger: str | None = None,
         extract: bool | None = None,
         expected: Mapping[str, str] | None = None,
+        **parts: Any,
     ) -> System:
-        """The method with this changed; the same one for the same change. Without a collection it can only extract."""
-        extract = not self._has_collection and collection is None if extract is None else extract
-        options = self._given.options
-        changes = dict(settings or {})
-        chosen = replace(
-            options,
-            model=model or options.model,
-            collection=collection or options.collection,
-            tagger=tagger or options.tagger,
-            settings={**options.settings, **changes},
-        )
+        """The method with other `settings` or `parts` (model, collection, tagger); the same one for the same change.
+
+        Without a collection it can only extract.
+        """
+        if extract is None:
+            extract = not self._has_collection and "collection" not in parts
+        options = self._inputs.options
+        changed = replace(options, settings={**options.settings, **(settings or {})}, **parts)
         # A change to the value that is there already is no change: one system under one name, run once.
         known = self._settings.to_dict()
-        parts = [f"{name}={value:g}" for name, value in changes.items() if value != known[name]]
-        given = {"model": model, "collection": collection, "tagger": tagger}
-        parts += [f"{name}={value}" for name, value in given.items() if value is not None]
+        changes = [f"{name}={value:g}" for name, value in (settings or {}).items() if value != known[name]]
+        changes += [f"{name}={value}" for name, value in parts.items()]
         base = "erukg-extract" if extract else "erukg-generate"
-        name = f"{base}:{','.join(parts)}" if parts else base
-        settled = Ours(name, chosen, extract=extract)
-        key = repr((settled.settings, chosen.model, chosen.collection, chosen.tagger, extract, dict(expected or {})))
-        return self._systems.setdefault(key, _Attempt(settled, expected or {}))
+        system = GeneratorSystem(f"{base}:{','.join(changes)}" if changes else base, changed, extract=extract)
+        key = repr((system.settings, changed.model, changed.collection, changed.tagger, extract, expected))
+        return self._systems.setdefault(key, _CheckedSystem(system, expected or {}))
 
 
-def _size(folder: str) -> int:
-    from erukg.collection import Collection
-
-    return len(Collection.open(folder))
+def _missing(label: str, reason: str) -> Variant:
+    return Variant(label, UnavailableSystem("erukg-generate", reason))

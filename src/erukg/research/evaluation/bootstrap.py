@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from erukg.errors import InputError
 
-__all__ = ["Difference", "paired_bootstrap"]
+__all__ = ["Difference", "differences_by_set", "paired_bootstrap"]
 
 _CHUNK = 500  # resamples drawn at once: bounds memory; part of what a seed means, so not to be tuned by machine
 
@@ -28,12 +28,9 @@ class Difference:
 
 
 def paired_bootstrap(
-    first: Sequence[NDArray[np.float64]],
-    second: Sequence[NDArray[np.float64]],
-    samples: int = 10_000,
-    seed: int = 0,
+    first: Sequence[NDArray[np.float64]], second: Sequence[NDArray[np.float64]], samples: int = 10_000, seed: int = 0
 ) -> Difference:
-    """Compare per-document figures of two systems on the same sets, one array a set.
+    """Compare per-document figures of two systems on the same sets, one array per set.
 
     Documents are drawn with replacement within each set and the sets' means averaged, so with several sets
     the interval is that of the average column. The same seed gives the same figures.
@@ -64,3 +61,13 @@ def paired_bootstrap(
         samples=samples,
         seed=seed,
     )
+
+
+def differences_by_set(
+    first: Mapping[str, NDArray[np.float64]], second: Mapping[str, NDArray[np.float64]], samples: int, seed: int
+) -> Iterator[tuple[str, Difference]]:
+    """The comparison on every set by name and, where there are several, on "average" of them."""
+    for name in first:
+        yield name, paired_bootstrap([first[name]], [second[name]], samples, seed)
+    if len(first) > 1:
+        yield "average", paired_bootstrap(list(first.values()), [second[name] for name in first], samples, seed)

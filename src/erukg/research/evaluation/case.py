@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from erukg.core.inputs import document_from
-from erukg.errors import InputError
-from erukg.research.evaluation._lines import json_object, numbered_lines
-from erukg.research.evaluation.records import Record
-from erukg.research.evaluation.report import PACKAGES, package_versions
+from erukg.research.evaluation.datasets import content_hash, read_by_id
+from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.reporting import report_head
 from erukg.research.evaluation.systems import NotAvailableError, System
 
 __all__ = ["print_case", "run_case"]
@@ -28,30 +26,15 @@ def run_case(path: Path, systems: Sequence[System], top_k: int = 10) -> dict[str
 
     Lines are as everywhere: `id`, `title`, `abstract`, `text`.
     """
-    digest = hashlib.sha256()
-    records: list[Record] = []
-    for number, line in numbered_lines(path):
-        digest.update(line)
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            found = document_from(json_object(line, where), path.name, number)
-        except InputError as error:
-            raise InputError(str(error) if str(error).startswith(where) else f"{where}: {error}") from error
-        if any(found.id == record.id for record in records):
-            raise InputError(f"{where}: the id '{found.id}' was already used; give every text its own.")
-        records.append(Record(found.id, "", found.text, ()))
-        if len(records) > _MOST:
-            raise InputError(f"{path} has over {_MOST} texts; a case study shows a few.")
-    if not records:
-        raise InputError(f"{path} is empty; it must have one JSON object a line.")
+
+    def parse(row: dict[str, Any], number: int) -> tuple[str, Record]:
+        found = document_from(row, path.name, number)
+        return found.id, Record(found.id, "", found.text, ())
+
+    records = list(read_by_id(path, parse, _MOST).values())
     return {
-        "format": "erukg-evaluation",
-        "version": 1,
-        "task": "case",
-        "versions": package_versions(PACKAGES),
-        "source": {"name": path.name, "sha256": digest.hexdigest()},
+        **report_head("case"),
+        "source": {"name": path.name, "sha256": content_hash(path)},
         "top_k": top_k,
         "texts": [{"id": record.id, "text": record.text} for record in records],
         "systems": [_one(system, records, top_k) for system in systems],
@@ -71,7 +54,7 @@ def _one(system: System, records: Sequence[Record], top_k: int) -> dict[str, Any
 
 
 def print_case(console: Console, report: dict[str, Any]) -> None:
-    """A table a text: what each system finds in it, and beside it."""
+    """One table per text: what each system finds in it, and beside it."""
     for text in report["texts"]:
         table = Table(title=text["id"], title_justify="left", title_style="bold", show_lines=True)
         for column in ("system", "in the text", "not in the text"):

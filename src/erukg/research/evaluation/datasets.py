@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from erukg.errors import InputError
-from erukg.research.evaluation._lines import json_object, numbered_lines
-from erukg.research.evaluation.formats import record_from_row
-from erukg.research.evaluation.records import Record
+from erukg.io.objects import read_objects
+from erukg.io.streams import open_bytes
+from erukg.research.evaluation.formats import Record, record_from_row
 
-__all__ = ["Dataset", "load_set", "load_sets"]
+__all__ = ["Dataset", "content_hash", "load_set", "load_sets", "read_by_id"]
 
-_ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json", ".json.gz", ".json.xz")
+_ENDING = re.compile(r"\.jsonl?(\.gz|\.xz)?$", re.IGNORECASE)
 _MAX_DOCUMENTS = 5_000_000
 
 # The order of the paper's Table 1; other sets follow by name.
 _ORDER = ("semeval", "inspec", "nus", "krapivin", "kp20k")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +47,9 @@ def load_sets(paths: Iterable[str | Path]) -> list[Dataset]:
     files: dict[Path, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            inside = [f for f in sorted(path.iterdir()) if f.is_file() and f.name.lower().endswith(_ENDINGS)]
+            inside = [f for f in sorted(path.iterdir()) if f.is_file() and _ENDING.search(f.name)]
             if not inside:
-                raise InputError(
-                    f"The folder {path} holds no test set; their names end in one of {', '.join(_ENDINGS)}."
-                )
+                raise InputError(f"The folder {path} holds no test set; their names end in .jsonl or .json (.gz, .xz).")
             files.update(dict.fromkeys(inside))
         else:
             files[path] = None
@@ -65,46 +66,52 @@ def load_sets(paths: Iterable[str | Path]) -> list[Dataset]:
 def load_set(path: str | Path) -> Dataset:
     """One test set. A line that cannot be used stops the reading with its number: none is lost silently."""
     path = Path(path)
-    name = _name(path)
-    digest = hashlib.sha256()
-    seen: dict[str, int] = {}
-    records: list[Record] = []
-    for number, line in numbered_lines(path):
-        digest.update(line)
-        if not line.strip():
-            continue
-        record = _parse(line, f"{path}, line {number}", f"{name}-{number}")
-        if record.id in seen:
+    if not path.exists():
+        raise InputError(f"There is no file or folder {path}; give a test set or a folder of them.")
+    name = _ENDING.sub("", path.name)
+
+    def parse(row: dict[str, Any], number: int) -> tuple[str, Record]:
+        record = record_from_row(row, f"{name}-{number}")
+        if not record.text:
+            raise InputError("the document has neither title nor abstract; remove the line or fill them in.")
+        return record.id, record
+
+    records = read_by_id(path, parse, _MAX_DOCUMENTS)
+    return Dataset(name, tuple(records.values()), content_hash(path))
+
+
+def read_by_id(
+    path: Path, parse: Callable[[dict[str, Any], int], tuple[str, _T]], most: int | None = None
+) -> dict[str, _T]:
+    """What `parse` makes of every line of a JSON Lines file, by id; it is given the object and the line's number.
+
+    A line that `parse` refuses, an id that was used before, an empty file and one of more than `most` lines are
+    errors that name the place.
+    """
+    found: dict[str, _T] = {}
+    lines: dict[str, int] = {}
+    for number, row in read_objects(path):
+        where = f"{path}, line {number}"
+        try:
+            id, value = parse(row, number)
+        except InputError as error:
+            raise InputError(f"{where}: {str(error).removesuffix('.')}.") from error
+        if id in lines:
             raise InputError(
-                f"{path}, line {number}: the id '{record.id}' was already used in line {seen[record.id]}; "
-                "give every document its own."
+                f"{where}: the id '{id}' was already used in line {lines[id]}; give every document its own."
             )
-        seen[record.id] = number
-        records.append(record)
-        if len(records) > _MAX_DOCUMENTS:
-            raise InputError(f"{path} holds more than {_MAX_DOCUMENTS:,} documents; split it into several sets.")
-    if not records:
-        raise InputError(f"{path} holds no document; give a file with one JSON object a line.")
-    return Dataset(name, tuple(records), digest.hexdigest())
+        lines[id], found[id] = number, value
+        if most is not None and len(found) > most:
+            raise InputError(f"{path} holds more than {most:,} documents; split it into several files.")
+    if not found:
+        raise InputError(f"{path} is empty; it must have one JSON object per line.")
+    return found
 
 
-def _parse(line: bytes, where: str, fallback_id: str) -> Record:
-    row = json_object(line, where)
-    try:
-        record = record_from_row(row, fallback_id)
-    except InputError as error:
-        raise InputError(f"{where}: {error}.") from error
-    if not record.text:
-        raise InputError(f"{where}: the document has neither title nor abstract; remove the line or fill them in.")
-    return record
-
-
-def _name(path: Path) -> str:
-    name = path.name
-    for ending in sorted(_ENDINGS, key=len, reverse=True):
-        if name.lower().endswith(ending):
-            return name[: -len(ending)]
-    return name
+def content_hash(path: Path) -> str:
+    """The SHA-256 of a file's uncompressed content, however it is packed."""
+    with open_bytes(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _rank(name: str) -> int:

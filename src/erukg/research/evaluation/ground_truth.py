@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 from erukg.errors import InputError
 from erukg.research.evaluation.datasets import Dataset
-from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.stemming import Variant, document_stems, phrase_key, phrase_stems, stemmed_key
 
 __all__ = ["PROTOCOLS", "Gold", "Protocol", "absent_share", "gold", "ground_truth"]

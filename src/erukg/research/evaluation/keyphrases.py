@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from erukg.errors import InputError
-from erukg.research.evaluation.bootstrap import Difference, paired_bootstrap
+from erukg.research.evaluation.bootstrap import Difference, differences_by_set
 from erukg.research.evaluation.datasets import Dataset
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.ground_truth import PROTOCOLS, Protocol
 from erukg.research.evaluation.metrics import Prediction, Scores, score
-from erukg.research.evaluation.records import Record
 from erukg.research.evaluation.semantic import PhraseVectors, SemanticScores, semantic_score
 from erukg.research.evaluation.store import PredictionStore
 from erukg.research.evaluation.systems import NotAvailableError, System
@@ -27,7 +28,7 @@ COMPARED = {"present": ("F@5", "F@10"), "absent": ("R@5", "R@10")}
 
 @dataclass(frozen=True, slots=True)
 class SystemResult:
-    """One system's scores, by protocol a list with one entry a set, in the order of the sets."""
+    """One system's scores, by protocol a list with one entry per set, in the order of the sets."""
 
     name: str
     description: Mapping[str, Any]
@@ -65,27 +66,19 @@ def predict(
     done: dict[str, Prediction] = dict(store.load()) if store is not None and not fresh else {}
     missing = [record for record in dataset.records if record.id not in done]
     total = len(dataset)
-    if progress is not None:
-        progress(system.name, dataset.name, total - len(missing), total)
-    if not missing:
-        return [done[record.id] for record in dataset.records]
-    if store is None:
-        for record, prediction in _run(system, missing):
+    tell = progress or (lambda *_: None)
+    tell(system.name, dataset.name, total - len(missing), total)
+    with store if store is not None and missing else nullcontext():
+        for number, (record, prediction) in enumerate(_run(system, missing), 1):
             done[record.id] = prediction
-            if progress is not None:
-                progress(system.name, dataset.name, len(done), total)
-    else:
-        with store:
-            for number, (record, prediction) in enumerate(_run(system, missing), 1):
-                done[record.id] = prediction
+            if store is not None:
                 store.add(record.id, list(prediction[0]), list(prediction[1]))
-                if progress is not None:
-                    progress(system.name, dataset.name, total - len(missing) + number, total)
+            tell(system.name, dataset.name, total - len(missing) + number, total)
     return [done[record.id] for record in dataset.records]
 
 
 def _run(system: System, records: Sequence[Record]) -> Iterator[tuple[Record, Prediction]]:
-    predictions = iter(system.predict(records))
+    predictions = iter(system.predict(records) if records else ())
     for record in records:
         prediction = next(predictions, None)
         if prediction is None:
@@ -141,15 +134,11 @@ def compare(first: SystemResult, second: SystemResult, samples: int = 10_000, se
         pairs = list(zip(first.scores[protocol], second.scores[protocol], strict=True))
         for kind, metrics in COMPARED.items():
             for metric in metrics:
-                arrays = [
-                    (a.dataset, a.kind(kind).by_document[metric], b.kind(kind).by_document[metric])
-                    for a, b in pairs
-                    if a.kind(kind).documents
+                counted = [(a.dataset, a.kind(kind), b.kind(kind)) for a, b in pairs if a.kind(kind).documents]
+                ours = {name: a.by_document[metric] for name, a, _ in counted}
+                theirs = {name: b.by_document[metric] for name, _, b in counted}
+                out += [
+                    Comparison(first.name, second.name, protocol, name, kind, metric, result)
+                    for name, result in differences_by_set(ours, theirs, samples, seed)
                 ]
-                groups = [(name, [(x, y)]) for name, x, y in arrays]
-                if len(arrays) > 1:
-                    groups.append(("average", [(x, y) for _, x, y in arrays]))
-                for name, group in groups:
-                    result = paired_bootstrap([x for x, _ in group], [y for _, y in group], samples, seed)
-                    out.append(Comparison(first.name, second.name, protocol, name, kind, metric, result))
     return out

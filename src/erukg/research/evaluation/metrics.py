@@ -10,10 +10,22 @@ from numpy.typing import NDArray
 
 from erukg.errors import InputError
 from erukg.research.evaluation.datasets import Dataset
-from erukg.research.evaluation.ground_truth import Protocol, ground_truth
+from erukg.research.evaluation.ground_truth import Gold, Protocol, ground_truth
 from erukg.research.evaluation.stemming import Variant, phrase_key
 
-__all__ = ["CUTOFFS", "DEPTH", "METRICS", "KindScores", "Prediction", "Scores", "average", "hits", "score"]
+__all__ = [
+    "CUTOFFS",
+    "DEPTH",
+    "METRICS",
+    "KindScores",
+    "Prediction",
+    "Scores",
+    "aligned_truth",
+    "average",
+    "hits",
+    "mean_of_sets",
+    "score",
+]
 
 Prediction = tuple[Sequence[str], Sequence[str]]
 """The present and the absent phrases predicted for one document, best first."""
@@ -79,25 +91,26 @@ def hits(phrases: Sequence[str], gold: dict[str, int], variant: Variant = "nltk"
 
 
 def score(predictions: Sequence[Prediction], dataset: Dataset, protocol: Protocol = "paper") -> Scores:
-    """Compare predictions, one a record and in the same order, with the gold of a set.
+    """Compare predictions, one per record and in the same order, with the gold of a set.
 
     P@k divides by k however few were predicted (missing answers are wrong ones), R@k by the number of
     distinct gold phrases of the kind, F@k is their harmonic mean in each document. Ties are the system's to
     order: lists are taken as they come.
     """
+    pairs = list(zip(predictions, aligned_truth(predictions, dataset, protocol), strict=True))
+    present = [(hits(p[0], g.present, g.variant), g.n_present) for p, g in pairs if g.n_present]
+    absent = [(hits(p[1], g.absent, g.variant), g.n_absent) for p, g in pairs if g.n_absent]
+    return Scores(dataset.name, protocol, _kind(present), _kind(absent))
+
+
+def aligned_truth(predictions: Sequence[Prediction], dataset: Dataset, protocol: Protocol) -> Sequence[Gold]:
+    """The gold of every record, having made sure that there is one prediction for each."""
     if len(predictions) != len(dataset):
         raise InputError(
             f"There are {len(predictions)} predictions for the {len(dataset)} documents of '{dataset.name}'; "
             "give one for each, in the order of the set."
         )
-    truth = ground_truth(dataset, protocol)
-    present = [
-        (hits(p[0], g.present, g.variant), g.n_present) for p, g in zip(predictions, truth, strict=True) if g.n_present
-    ]
-    absent = [
-        (hits(p[1], g.absent, g.variant), g.n_absent) for p, g in zip(predictions, truth, strict=True) if g.n_absent
-    ]
-    return Scores(dataset.name, protocol, _kind(present), _kind(absent))
+    return ground_truth(dataset, protocol)
 
 
 def _kind(documents: list[tuple[list[int], int]]) -> KindScores:
@@ -113,7 +126,10 @@ def _kind(documents: list[tuple[list[int], int]]) -> KindScores:
 
 def average(scores: Sequence[Scores], kind: str) -> dict[str, float]:
     """The plain mean over sets, small and large alike; sets without gold of the kind do not take part."""
-    counted = [s.kind(kind) for s in scores if s.kind(kind).documents]
-    if not counted:
-        return dict.fromkeys(METRICS, float("nan"))
-    return {metric: sum(c[metric] for c in counted) / len(counted) for metric in METRICS}
+    return mean_of_sets([s.kind(kind) for s in scores], METRICS)
+
+
+def mean_of_sets(kinds: Sequence[KindScores], metrics: Sequence[str]) -> dict[str, float]:
+    """The plain mean of each metric over the sets that have gold; nan where none has."""
+    counted = [kind for kind in kinds if kind.documents]
+    return {m: sum(c[m] for c in counted) / len(counted) if counted else float("nan") for m in metrics}

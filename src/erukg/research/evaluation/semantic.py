@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from erukg.errors import InputError
 from erukg.research.baselines.embedders import Embedder, embedder
 from erukg.research.evaluation.datasets import Dataset
-from erukg.research.evaluation.ground_truth import Gold, Protocol, ground_truth
-from erukg.research.evaluation.metrics import CUTOFFS, DEPTH, KindScores, Prediction
-from erukg.research.evaluation.records import Record
+from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.ground_truth import Gold, Protocol
+from erukg.research.evaluation.metrics import CUTOFFS, DEPTH, KindScores, Prediction, aligned_truth, mean_of_sets
 from erukg.research.evaluation.stemming import Variant, phrase_key
 
 __all__ = [
@@ -57,7 +57,7 @@ class PhraseVectors:
         return out
 
     def of(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """One row a phrase, whatever its case."""
+        """One row per phrase, whatever its case."""
         lower = [phrase.lower() for phrase in phrases]
         # Sorted: what shares a batch may change a last digit, and must be the same in every run.
         missing = sorted({phrase for phrase in lower if phrase not in self._known})
@@ -83,22 +83,15 @@ class SemanticScores:
 def semantic_score(
     predictions: Sequence[Prediction], dataset: Dataset, vectors: PhraseVectors, protocol: Protocol = "paper"
 ) -> SemanticScores:
-    """Compare predictions, one a record and in the same order, with the gold of a set.
+    """Compare predictions, one per record and in the same order, with the gold of a set.
 
     The protocol says which gold phrases are present. "all" compares the best k present and the best k absent
     predictions with all gold phrases. As in `metrics.score`, predictions are de-duplicated by their stems and the
     mean is over documents with gold of the kind; unlike there, a system that names fewer than k is judged by those
     it names (by 0 where it names none).
     """
-    if len(predictions) != len(dataset):
-        raise InputError(
-            f"There are {len(predictions)} predictions for the {len(dataset)} documents of '{dataset.name}'; "
-            "give one for each, in the order of the set."
-        )
-    documents = [
-        _Document.of(prediction, record, gold)
-        for prediction, record, gold in zip(predictions, dataset.records, ground_truth(dataset, protocol), strict=True)
-    ]
+    truth = aligned_truth(predictions, dataset, protocol)
+    documents = [_Document.of(*parts) for parts in zip(predictions, dataset.records, truth, strict=True)]
     needed = [phrase for document in documents for phrase in document.phrases()]
     if needed:
         vectors.of(needed)  # in one go: an embedder is far faster on many
@@ -108,10 +101,7 @@ def semantic_score(
 
 def semantic_average(scores: Sequence[SemanticScores], kind: str) -> dict[str, float]:
     """The plain mean over the sets that have gold of the kind."""
-    counted = [s.kinds[kind] for s in scores if s.kinds[kind].documents]
-    if not counted:
-        return dict.fromkeys(SEMANTIC_METRICS, float("nan"))
-    return {metric: sum(c[metric] for c in counted) / len(counted) for metric in SEMANTIC_METRICS}
+    return mean_of_sets([s.kinds[kind] for s in scores], SEMANTIC_METRICS)
 
 
 def match(
@@ -142,7 +132,8 @@ class _Document:
         forms: dict[str, str] = {}
         for phrase in record.keyphrases:
             forms.setdefault(phrase_key(phrase, gold.variant), phrase)
-        present, absent = (_forms(keys, n, forms) for keys, n in _kinds(gold))
+        present = _forms(gold.present, gold.n_present, forms)
+        absent = _forms(gold.absent, gold.n_absent, forms)
         return cls(
             {"present": present, "absent": absent, "all": [*present, *absent]},
             _distinct(prediction[0], gold.variant),
@@ -150,19 +141,11 @@ class _Document:
         )
 
     def predicted(self, kind: str, k: int) -> list[str]:
-        out: list[str] = []
-        if kind != "absent":
-            out += self.present[:k]
-        if kind != "present":
-            out += self.absent[:k]
-        return out
+        present, absent = list(self.present[:k]), list(self.absent[:k])
+        return {"present": present, "absent": absent, "all": present + absent}[kind]
 
     def phrases(self) -> list[str]:
         return [form for forms in self.gold["all"] for form in forms] + self.predicted("all", CUTOFFS[-1])
-
-
-def _kinds(gold: Gold) -> tuple[tuple[Mapping[str, int], int], tuple[Mapping[str, int], int]]:
-    return (gold.present, gold.n_present), (gold.absent, gold.n_absent)
 
 
 def _forms(keys: Mapping[str, int], n: int, forms: Mapping[str, str]) -> list[list[str]]:

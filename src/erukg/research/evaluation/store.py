@@ -1,7 +1,7 @@
 """Results on disk, so that an interrupted evaluation goes on where it stopped.
 
 A file holds the results of one system for one set, JSON Lines: first what they were made from, then one
-object a document. Its name has a hash of that first line, so a changed setting, model, collection, set or
+object per document. Its name has a hash of that first line, so a changed setting, model, collection, set or
 program never meets old results.
 """
 
@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from erukg.errors import InputError
+from erukg.io.publish import publish_text
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.metrics import DEPTH
 
 __all__ = ["LineStore", "PredictionStore"]
-
-_FORMAT = "erukg-predictions"
-_VERSION = 1
 
 
 class LineStore:
@@ -35,7 +33,7 @@ class LineStore:
         self._header = json.dumps(header, sort_keys=True, allow_nan=False)
         self.key = hashlib.sha256(self._header.encode()).hexdigest()
         self.path = folder / _safe(dataset) / f"{_safe(name)}-{self.key[:16]}.jsonl"
-        self._stream: IO[str] | None = None
+        self._stream: IO[bytes] | None = None
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """What is there already. A line cut short by an interruption counts as not there."""
@@ -48,25 +46,30 @@ class LineStore:
                     f"{self.path} was not written for this evaluation; move it away or give another --store."
                 )
             for line in stream:
-                if (row := _row(line)) is not None:
+                try:
+                    row = json.loads(line) if line.endswith("\n") else None
+                except ValueError:
+                    continue
+                if isinstance(row, dict) and isinstance(row.get("id"), str):
                     yield row
 
     def __enter__(self) -> Self:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            whole = self._is_whole()
-            if whole is None:
-                self.path.write_text(self._header + "\n", encoding="utf-8")
-            self._stream = self.path.open("a", encoding="utf-8")
+            self.path.touch()
+            with self.path.open("rb") as stream:
+                has_header = stream.readline().endswith(b"\n")
+            if not has_header:
+                publish_text(self.path, self._header + "\n")
+            self._stream = self.path.open("a+b")
         except OSError as error:
             raise InputError(f"Results cannot be stored in {self.path} ({error}); give another --store.") from error
-        if whole is False:
-            self._stream.write("\n")  # ends the line that an interruption cut short
+        self._stream.seek(-1, os.SEEK_END)
+        if self._stream.read(1) != b"\n":
+            self._stream.write(b"\n")  # ends the line that an interruption cut short
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
@@ -75,18 +78,8 @@ class LineStore:
         """Add a row; it is on disk when this returns."""
         if self._stream is None:
             raise InputError("The store is closed; add to it inside its 'with' block.")
-        self._stream.write(json.dumps(row, allow_nan=False) + "\n")
+        self._stream.write(json.dumps(row, allow_nan=False).encode() + b"\n")
         self._stream.flush()
-
-    def _is_whole(self) -> bool | None:
-        """Whether the file ends with a whole line; None when there is no usable file."""
-        if not self.path.is_file():
-            return None
-        with self.path.open("rb") as stream:
-            if not stream.readline().endswith(b"\n"):
-                return None  # not even the header was written
-            stream.seek(-1, 2)
-            return stream.read(1) == b"\n"
 
 
 class PredictionStore(LineStore):
@@ -96,8 +89,8 @@ class PredictionStore(LineStore):
         # The variant's name is not hashed: "name:alpha=1" and --set alpha=1 are one system.
         base = system.partition(":")[0]
         header = {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": "erukg-predictions",
+            "version": 1,
             "system": base,
             "description": description,
             "set": {"name": dataset.name, "sha256": dataset.sha256},
@@ -106,7 +99,8 @@ class PredictionStore(LineStore):
 
     def load(self) -> dict[str, tuple[list[str], list[str]]]:
         """What is there already, by document id."""
-        return {row["id"]: kinds for row in self.rows() if (kinds := _kinds(row)) is not None}
+        whole = (row for row in self.rows() if _phrases(row.get("present")) and _phrases(row.get("absent")))
+        return {row["id"]: (row["present"], row["absent"]) for row in whole}
 
     def add(self, id: str, present: list[str], absent: list[str]) -> None:
         """Append one document's predictions; they are on disk when this returns."""
@@ -117,18 +111,5 @@ def _safe(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "_"
 
 
-def _row(line: str) -> dict[str, Any] | None:
-    if not line.endswith("\n"):
-        return None
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) and isinstance(row.get("id"), str) else None
-
-
-def _kinds(row: Mapping[str, Any]) -> tuple[list[str], list[str]] | None:
-    kinds = [row.get("present"), row.get("absent")]
-    if not all(isinstance(kind, list) and all(isinstance(p, str) for p in kind) for kind in kinds):
-        return None
-    return row["present"], row["absent"]
+def _phrases(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(phrase, str) for phrase in value)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Protocol
 
-from erukg.errors import ErukgError, InputError
-from erukg.research.evaluation.records import Record
+from erukg.errors import ErukgError, InputError, did_you_mean
+from erukg.research.evaluation.formats import Record
 
 __all__ = [
     "SYSTEMS",
     "NotAvailableError",
-    "Options",
     "System",
-    "Unavailable",
-    "changed",
+    "SystemOptions",
+    "UnavailableSystem",
     "make_system",
     "parse_setting",
 ]
@@ -45,7 +43,7 @@ class System(Protocol):
         """For each record its present and absent phrases, best first, up to 50 each, score > 0."""
 
 
-class Unavailable:
+class UnavailableSystem:
     """A system that cannot be run, because what it is made of was not given: reports say so."""
 
     def __init__(self, name: str, reason: str) -> None:
@@ -60,7 +58,7 @@ class Unavailable:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SystemOptions:
     """What a system is made with. A baseline takes what concerns it and ignores the rest.
 
     `settings` are those of this package's own systems; `arguments` is what followed the system's own name. `tagger`
@@ -76,22 +74,18 @@ class Options:
     tagger: str | None = None
 
 
-# name -> "module:callable"; the callable takes (name, Options) and returns a System. Imported when asked for.
+_GENERATOR = "erukg.research.evaluation.generator_system"
+_BASELINE = "erukg.research.evaluation.baseline_system"
+
+#: By name the module whose `make(name, SystemOptions)` returns the system; imported when asked for.
 SYSTEMS: dict[str, str] = {
-    "erukg-generate": "erukg.research.evaluation.ours:generating",
-    "erukg-extract": "erukg.research.evaluation.ours:extracting",
-    "textrank": "erukg.research.baselines.system:make",
-    "multipartiterank": "erukg.research.baselines.system:make",
-    "positionrank": "erukg.research.baselines.system:make",
-    "tfidf": "erukg.research.baselines.system:make",
-    "yake": "erukg.research.baselines.system:make",
-    "keybert": "erukg.research.baselines.system:make",
-    "embedrank": "erukg.research.baselines.system:make",
-    "promptrank": "erukg.research.baselines.system:make",
+    **dict.fromkeys(("erukg-generate", "erukg-extract"), _GENERATOR),
+    **dict.fromkeys(("textrank", "multipartiterank", "positionrank", "tfidf"), _BASELINE),
+    **dict.fromkeys(("yake", "keybert", "embedrank", "promptrank"), _BASELINE),
 }
 
 
-def make_system(spec: str, options: Options | None = None) -> System:
+def make_system(spec: str, options: SystemOptions | None = None) -> System:
     """The system called `spec`; what follows the colon changes `options` for this one.
 
     `erukg-generate:paper`, `erukg-generate:alpha=1,beta=0.6`, `erukg-extract:model=folder` and
@@ -101,34 +95,10 @@ def make_system(spec: str, options: Options | None = None) -> System:
     name, _, rest = spec.partition(":")
     name = name.strip()
     if name not in SYSTEMS:
-        near = difflib.get_close_matches(name.lower(), SYSTEMS, 1, 0.4)
-        hint = f"did you mean '{near[0]}'?" if near else f"known systems: {', '.join(SYSTEMS)}."
-        raise InputError(f"There is no system '{name}'; {hint}")
-    module, _, attribute = SYSTEMS[name].partition(":")
-    make: Callable[[str, Options], System] = getattr(import_module(module), attribute)
+        raise InputError(f"There is no system '{name}'; {did_you_mean(name, SYSTEMS, 'known systems: {known}.')}")
+    make: Callable[[str, SystemOptions], System] = import_module(SYSTEMS[name]).make
     arguments = tuple(filter(None, (part.strip() for part in rest.split(","))))
-    return make(spec.strip(), replace(options or Options(), arguments=arguments))
-
-
-def changed(options: Options, spec: str) -> Options:
-    """The options with those of `arguments` that one of this package's own systems takes put in."""
-    model, collection, paper, tagger = options.model, options.collection, options.paper, options.tagger
-    settings = dict(options.settings)
-    for change in options.arguments:
-        name, equals, value = change.partition("=")
-        if change == "paper":
-            paper = True
-        elif not equals:
-            raise InputError(f"In the system '{spec}', '{change}' is neither 'paper' nor of the form name=value.")
-        elif name == "model":
-            model = value
-        elif name == "collection":
-            collection = value
-        elif name == "tagger":
-            tagger = None if value == "model" else value
-        else:
-            settings.update([parse_setting(change)])
-    return Options(model, collection, paper, options.threads, settings, tagger=tagger)
+    return make(spec.strip(), replace(options or SystemOptions(), arguments=arguments))
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.benchmark import Found, TermLists
 from erukg.errors import ErukgError, InputError
+from erukg.research.benchmark.engines import Found, TermLists
 
 __all__ = ["Lucene", "LuceneProgram"]
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from erukg.research.evaluation.results.writing import write_results
+from erukg.research.evaluation.results.page import write_results
 
 __all__ = ["write_results"]

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from erukg.research.evaluation.ablations import STUDIES
 from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.keyphrases import COMPARED
-from erukg.research.evaluation.results import charts, published, tables
-from erukg.research.evaluation.results.plots import Plots
+from erukg.research.evaluation.results import charts, markdown, published
+from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.runs import Run, Runs
 
 __all__ = ["ablation_part"]
@@ -38,7 +38,7 @@ def ablation_part(runs: Runs, plots: Plots) -> Iterator[str]:
             yield from _curves(study, names, number, plots)
             for protocol in PROTOCOLS:
                 if any(not variant.get("not_run") for variant in study["variants"]) or protocol == _PROTOCOL:
-                    yield f"Protocol `{protocol}`\n\n{tables.ablation_table(study, protocol, names)}"
+                    yield f"Protocol `{protocol}`\n\n{markdown.ablation_table(study, protocol, names)}"
             yield _made_of(study, run)
 
 
@@ -83,24 +83,17 @@ def _curves(study: Mapping[str, Any], names: Sequence[str], number: int, plots: 
     if len(placed) < 2:
         return
 
-    def average(variant: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-        return variant["scores"][_PROTOCOL]["average"][kind]  # type: ignore[no-any-return]
-
     apart = [v for v in done if v not in placed]
     whole = published.average_of(names)
-    theirs = _neighbours_in_paper() if study["name"] == "neighbours" and whole else {}
-    panels = _panels(placed, apart, average, theirs)
     what = "the five test sets" if whole else ", ".join(names)
     ticks = sorted({float(v["value"]) for v in placed})
     subtitle = f"Percent, average over {what}, protocol '{_PROTOCOL}'"
+    theirs = published.NEIGHBOURS if study["name"] == "neighbours" and whole else {}
+    panels = _panels(placed, apart, lambda scores: scores["average"], theirs)
     yield plots.add(study["name"], number, title, charts.curves(title, subtitle, axis, panels, ticks, log=log))
     same = [name for name in names if published.known_set(name) == published.ALPHA_BETA_SET]
     if study["name"] == "alpha-beta" and same and len(names) > 1:
-
-        def on_set(variant: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-            return variant["scores"][_PROTOCOL]["sets"][same[0]][kind]  # type: ignore[no-any-return]
-
-        panels = _panels(placed, apart, on_set, _alpha_beta_in_paper())
+        panels = _panels(placed, apart, lambda scores: scores["sets"][same[0]], published.ALPHA_BETA)
         title = f"{title}, beside the paper"
         subtitle = f"Percent on {same[0]}, protocol '{_PROTOCOL}'; dashed: ERU-KG-base in the paper, on all of KP20k"
         plot = charts.curves(title, subtitle, axis, panels, ticks, log=log)
@@ -110,37 +103,24 @@ def _curves(study: Mapping[str, Any], names: Sequence[str], number: int, plots: 
 def _panels(
     placed: Sequence[Mapping[str, Any]],
     apart: Sequence[Mapping[str, Any]],
-    cell: Callable[[Mapping[str, Any], str], Mapping[str, Any]],
-    theirs: Mapping[str, Sequence[charts.Curve]],
+    part: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    in_paper: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]],
 ) -> list[charts.Panel]:
+    """By kind the curves of the metrics in `part` of the scores, and levels for the variants that have no place."""
+
+    def percent(variant: Mapping[str, Any], kind: str, metric: str) -> float | None:
+        value = part(variant["scores"][_PROTOCOL])[kind][metric]
+        return None if value is None else 100 * value
+
     out = []
     for kind, metrics in COMPARED.items():
-        found, levels = [], []
+        curves, levels = [], []
         for metric in metrics:
-            values = [(float(v["value"]), cell(v, kind)[metric]) for v in placed]
-            points = [(x, 100 * y) for x, y in values if y is not None]
-            if points:
-                found.append(charts.Curve(metric, points))
-            levels += [
-                charts.Level(f"{metric}, no D", 100 * y)
-                for v in apart
-                if (y := cell(v, kind)[metric]) is not None and y > 0
-            ]
-        if found:
-            out.append(charts.Panel(_KINDS[kind], [*found, *theirs.get(kind, ())], levels))
+            values = [(float(v["value"]), percent(v, kind, metric)) for v in placed]
+            if points := [(x, y) for x, y in values if y is not None]:
+                curves.append(charts.Curve(metric, points))
+            levels += [charts.Level(f"{metric}, no D", y) for v in apart if (y := percent(v, kind, metric))]
+        if curves:
+            theirs = [charts.Curve(f"{m}, paper", points, True) for m, points in in_paper.get(kind, {}).items()]
+            out.append(charts.Panel(_KINDS[kind], [*curves, *theirs], levels))
     return out
-
-
-def _alpha_beta_in_paper() -> dict[str, list[charts.Curve]]:
-    out = {}
-    for kind, metrics in COMPARED.items():
-        rows = [[(x, row[kind][i]) for x, row in published.ALPHA_BETA.items()] for i in range(len(metrics))]
-        out[kind] = [charts.Curve(f"{m}, paper", row, True) for m, row in zip(metrics, rows, strict=True)]
-    return out
-
-
-def _neighbours_in_paper() -> dict[str, list[charts.Curve]]:
-    return {
-        kind: [charts.Curve(f"{metrics[1]}, paper", [(n, row[kind]) for n, row in published.NEIGHBOURS.items()], True)]
-        for kind, metrics in COMPARED.items()
-    }

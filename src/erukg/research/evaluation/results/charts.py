@@ -1,19 +1,45 @@
-"""The plots of a report: bars in a table, curves in panels, and named points."""
+"""The plots of a report, drawn by matplotlib: bars in a table, curves in panels, and named points.
+
+The same figures give the same bytes: ids are salted, no date or version is written, and words stay words, laid out by
+the font that matplotlib brings along.
+"""
 
 from __future__ import annotations
 
+import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from erukg.research.evaluation.results.svg import Canvas, nice_range, nice_steps, spread, text_width
+from erukg.errors import require
 
-__all__ = ["Curve", "Level", "Panel", "Point", "Row", "bar_table", "curves", "scatter"]
+__all__ = ["Curve", "Level", "Panel", "Plots", "Point", "Row", "bar_table", "curves", "scatter"]
 
-_WIDTH = 880.0
-_MARGIN = 20.0
-_SERIES = ("c0", "c1", "c2", "c3")
-_FILLS = {"ours": "c0", "other": "other", "paper": "other"}
+_WIDTH = 880  # points, as everything below
+_HEADER = 62  # room for title and subtitle
+_INK, _MUTED, _GRID, _OTHER = "#1f2328", "#59636e", "#dfe3e8", "#8b949e"
+# They differ in lightness as well as hue, for readers who cannot tell hues apart.
+_SERIES = ("#0a5cc2", "#c2570c", "#117a52", "#8250df")
+_STYLE = {
+    "svg.hashsalt": "erukg",
+    "svg.fonttype": "none",
+    "figure.dpi": 72,
+    "savefig.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "text.color": _INK,
+    "axes.labelcolor": _MUTED,
+    "xtick.color": _MUTED,
+    "ytick.color": _MUTED,
+    "axes.edgecolor": _GRID,
+    "grid.color": _GRID,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.parse_math": False,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,169 +87,168 @@ class Point:
     ours: bool = False
 
 
+def _draw(title: str, subtitle: str, height: float, draw: Callable[[Any], None]) -> str:
+    """The SVG of a figure with a title that `draw` has drawn on."""
+    with require("matplotlib", "eval", "Plots of results").rc_context(_STYLE):
+        make = require("matplotlib.figure", "eval", "Plots of results").Figure
+        figure = make(figsize=(_WIDTH / 72, height / 72), layout="constrained")
+        figure.get_layout_engine().set(rect=(0.01, 0.01, 0.98, 1 - _HEADER / height), wspace=0.04)
+        left = 14 / _WIDTH
+        figure.text(left, 1 - 24 / height, title, size=14, weight="bold", in_layout=False)
+        figure.text(left, 1 - 44 / height, subtitle, color=_MUTED, in_layout=False)
+        draw(figure)
+        _settle(figure)
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    # A page may lack the font: one as wide, or any without serifs, takes its place.
+    svg = stream.getvalue().replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
+
+
+def _settle(figure: Any) -> None:
+    """End the layout. Its solver's last digits differ from run to run, so that places are rounded."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position([round(value, 4) for value in axes.get_position().bounds])
+
+
 def bar_table(title: str, subtitle: str, columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """A row a system, a column a set, a bar with its value in each cell; all bars on one scale from 0.
+    """One row per system, one column per set, a bar with its value in each cell; all bars on one scale from 0.
 
     The best value of a column, the paper's aside, is bold.
     """
-    height, bar, top = 23.0, 13.0, 92.0
-    label = min(max((text_width(row.name, 12, True) for row in rows), default=0.0), 280.0)
-    left = _MARGIN + label + 14
-    step = (_WIDTH - _MARGIN - left) / max(1, len(columns))
-    longest = step - 44  # room for the value behind the longest bar
+    first = next((i for i, row in enumerate(rows) if row.kind == "paper"), len(rows))
+    places = [i + (0.5 if 0 < first <= i else 0) for i in range(len(rows))]  # a gap before the paper's rows
     highest = max((v for row in rows for v in row.values if v is not None), default=0.0) or 1.0
-    gaps = [row.kind == "paper" and rows[i - 1].kind != "paper" and i > 0 for i, row in enumerate(rows)]
-    canvas = Canvas(title, _WIDTH, top + height * len(rows) + 12 * sum(gaps) + 12, subtitle)
-    best = [
-        max((row.values[c] or 0.0 for row in rows if row.kind != "paper"), default=0.0) for c in range(len(columns))
-    ]
-    for c, column in enumerate(columns):
-        canvas.text(left + step * c, top - 12, column, size=12, bold=c == 0)
-    y = top
-    for row, gap in zip(rows, gaps, strict=True):
-        if gap:
-            canvas.line(_MARGIN, y + 5, _WIDTH - _MARGIN, y + 5)
-            y += 12
-        middle = y + height / 2
-        ours = row.kind == "ours"
-        canvas.text(left - 14, middle + 4, row.name, anchor="end", bold=ours, italic=row.kind == "paper")
-        for c, value in enumerate(row.values):
-            x = left + step * c
-            if value is None:
-                canvas.text(x, middle + 4, "–", fill="muted")
-                continue
-            length = max(longest * value / highest, 1.0)
-            canvas.bar(x, middle - bar / 2, length, bar, fill=_FILLS[row.kind], hollow=row.kind == "paper")
-            top_one = row.kind != "paper" and value > 0 and f"{value:.1f}" == f"{best[c]:.1f}"
-            fill = "ink" if ours or top_one else "muted"
-            canvas.text(x + length + 5, middle + 4, f"{value:.1f}", size=11, fill=fill, bold=top_one)
-        y += height
-    return canvas.finish()
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
+        for column, (axes, name) in enumerate(zip(panels, columns, strict=True)):
+            axes.set_title(name, loc="left", size=11, weight="bold" if column == 0 else "normal")
+            axes.set(xlim=(0, 1.3 * highest), ylim=(max(places, default=0) + 0.6, -0.6), xticks=[])
+            axes.spines[:].set_visible(False)
+            axes.tick_params(length=0)
+            best = max((row.values[column] or 0.0 for row in rows if row.kind != "paper"), default=0.0)
+            for y, row in zip(places, rows, strict=True):
+                _bar(axes, y, row.values[column], row.kind, best)
+        panels[0].set_yticks(places, [_shortened(row.name) for row in rows])
+        for label, row in zip(panels[0].get_yticklabels(), rows, strict=True):
+            label.set(color=_INK, weight="bold" if row.kind == "ours" else "normal")
+            label.set_style("italic" if row.kind == "paper" else "normal")
+
+    return _draw(title, subtitle, _HEADER + 40 + 23 * (len(rows) + 1), draw)
+
+
+def _bar(axes: Any, y: float, value: float | None, kind: str, best: float) -> None:
+    if value is None:
+        axes.annotate("–", (0, y), va="center", color=_MUTED)
+        return
+    colour = _SERIES[0] if kind == "ours" else _OTHER
+    axes.barh(y, value, 0.58, color="none" if kind == "paper" else colour, edgecolor=colour, linewidth=1)
+    is_best = kind != "paper" and value > 0 and f"{value:.1f}" == f"{best:.1f}"
+    colour = _INK if kind == "ours" or is_best else _MUTED
+    style = {"va": "center", "size": 10, "color": colour, "weight": "bold" if is_best else "normal"}
+    axes.annotate(f"{value:.1f}", (value, y), (5, 0), textcoords="offset points", **style)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 44 else f"{name[:43]}…"
 
 
 def curves(
     title: str, subtitle: str, x_unit: str, panels: Sequence[Panel], ticks: Sequence[float], *, log: bool = False
 ) -> str:
-    """Panels side by side, each with its own axis from which to read percent; names stand at the curves' ends."""
-    canvas = Canvas(title, _WIDTH, 380, subtitle)
-    step = (_WIDTH - 2 * _MARGIN) / max(1, len(panels))
-    for number, panel in enumerate(panels):
-        _draw_panel(canvas, panel, _MARGIN + step * number, step, x_unit, ticks, log)
-    return canvas.finish()
+    """Panels side by side, each with its own axis from which to read percent, and the names of its curves below."""
+
+    def draw(figure: Any) -> None:
+        for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            _draw_panel(axes, panel)
+            axes.set(xlabel=x_unit, xscale="log" if log else "linear")
+            axes.minorticks_off()
+            # Numbers of documents are long, and close to each other.
+            axes.set_xticks(ticks, [_number(tick) for tick in ticks], rotation=30 if log else 0)
+
+    return _draw(title, subtitle, 420, draw)
 
 
-def _draw_panel(
-    canvas: Canvas, panel: Panel, left: float, width: float, x_unit: str, ticks: Sequence[float], log: bool
-) -> None:
-    names = [curve.name for curve in panel.curves] + [level.name for level in panel.levels]
-    room = max((text_width(name, 12) for name in names), default=0.0) + 18
-    x0, x1, y0, y1 = left + 40, left + width - min(room, width / 2), 322.0, 92.0
-    canvas.text(left, 74, panel.title, size=13, bold=True)
-    values = [y for curve in panel.curves for _, y in curve.points] + [level.value for level in panel.levels]
-    y = _y_axis(canvas, nice_range(values), x0 - 8, x1, y0, y1)
-    place: Callable[[float], float] = math.log10 if log else float
-    low, high = place(min(ticks)), place(max(ticks))
-
-    def x(value: float) -> float:
-        return x0 + (x1 - x0) * (0.5 if high == low else (place(value) - low) / (high - low))
-
-    _x_ticks(canvas, [(x(tick), _number(tick)) for tick in ticks], y0)
-    canvas.text((x0 + x1) / 2, y0 + 40, x_unit, anchor="middle", fill="muted")
-    ends: list[tuple[float, str, str]] = []
-    for level in panel.levels:
-        canvas.line(x0 - 8, y(level.value), x1 + 4, y(level.value), dash="2 4", stroke="s-muted")
-        ends.append((y(level.value), level.name, "muted"))
-    own = 0
+def _draw_panel(axes: Any, panel: Panel) -> None:
+    axes.set_title(panel.title, loc="left", size=12, weight="bold")
+    axes.grid(axis="y")
+    colours = dict(zip((c.name for c in panel.curves if not c.paper), _SERIES * 2, strict=False))
     for curve in panel.curves:
-        colour = "other" if curve.paper else _SERIES[own % len(_SERIES)]
-        own += not curve.paper
-        points = [(x(a), y(b)) for a, b in sorted(curve.points)]
-        canvas.curve(points, stroke=colour, dash="5 4" if curve.paper else "")
-        for a, b in points:
-            canvas.dot(a, b, 3.2, fill=colour, hollow=curve.paper)
-        ends.append((points[-1][1], curve.name, "muted" if curve.paper else colour))
-    heights = spread([end for end, _, _ in ends], 15, y1, y0)
-    for (_, name, fill), middle in zip(ends, heights, strict=True):
-        canvas.text(x1 + 10, middle + 4, name, fill=fill, bold=fill != "muted")
+        colour = colours.get(_measure(curve.name), _OTHER)
+        marker = {"marker": "o", "markersize": 5, "markerfacecolor": "white" if curve.paper else colour}
+        line = {"linestyle": "--" if curve.paper else "-", "linewidth": 1.2 if curve.paper else 2}
+        axes.plot(*zip(*sorted(curve.points), strict=True), color=colour, label=curve.name, **line, **marker)
+    for level in panel.levels:
+        colour = colours.get(_measure(level.name), _OTHER)
+        axes.axhline(level.value, color=colour, linestyle=":", linewidth=1.2, label=level.name)
+    values = [y for curve in panel.curves for _, y in curve.points] + [level.value for level in panel.levels]
+    if min(values) < 0.4 * max(values) or max(values) <= 0:
+        axes.set_ylim(0, 1.08 * max(*values, 1e-9))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, frameon=False)
+
+
+def _measure(name: str) -> str:
+    """What a curve shows: "F@5, paper" has the colour of "F@5"."""
+    return name.partition(",")[0]
 
 
 def scatter(title: str, subtitle: str, y_unit: str, x_unit: str, points: Sequence[Point]) -> str:
     """Named points; x on a logarithmic axis."""
-    canvas = Canvas(title, _WIDTH, 440, subtitle)
-    x0, x1, y0, y1 = 64.0, _WIDTH - 40, 372.0, 96.0
-    ys = [point.y for point in points]
-    margin = 0.1 * max(max(ys) - min(ys), 2.0)
-    y = _y_axis(canvas, (max(0.0, min(ys) - margin), max(ys) + margin), x0 - 8, x1, y0, y1)
-    canvas.text(x0 - 44, y1 - 16, y_unit, fill="muted")
+    ordered = sorted(points, key=lambda p: (not p.ours, -p.y))
     ticks = _log_ticks(min(p.x for p in points), max(p.x for p in points))
-    low, high = math.log10(ticks[0]), math.log10(ticks[-1])
+    low, high = min(p.y for p in points), max(p.y for p in points)
+    margin = 0.12 * max(high - low, 2.0)
 
-    def x(value: float) -> float:
-        return x0 + 14 + (x1 - x0 - 28) * (math.log10(value) - low) / (high - low)
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.grid(axis="y")
+        axes.set(xlabel=x_unit, ylabel=y_unit, xscale="log", xlim=(ticks[0] / 1.25, ticks[-1] * 1.25))
+        axes.set_ylim(max(0.0, low - margin) - 1e-9, high + margin)
+        axes.minorticks_off()
+        axes.set_xticks(ticks, [f"{_number(tick)} ×" for tick in ticks])
+        for point in ordered:
+            colour = _SERIES[0] if point.ours else _OTHER
+            axes.plot(point.x, point.y, "o", markersize=11 if point.ours else 9, color=colour)
+        _settle(figure)  # only then do places in the plot stand still
+        _write_names(axes, ordered)
 
-    _x_ticks(canvas, [(x(tick), f"{_number(tick)} ×") for tick in ticks], y0)
-    canvas.text((x0 + x1) / 2, y0 + 42, x_unit, anchor="middle", fill="muted")
-    placed = [(x(p.x), y(p.y), p) for p in sorted(points, key=lambda p: (not p.ours, -p.y))]
-    taken = [(a - 7, b - 7, a + 7, b + 7) for a, b, _ in placed]
-    for a, b, point in placed:
-        canvas.dot(a, b, 6 if point.ours else 5, fill="c0" if point.ours else "other")
-    for a, b, point in placed:
-        width = text_width(point.name, 12, point.ours)
-        box, anchor = _free_box(a, b, width, taken, (x0 - 8, y1 - 6, _WIDTH - 6, y0 - 2))
-        taken.append(box)
-        if box[1] > b + 12 or box[3] < b - 12:
-            end = min(max(a, box[0] + 4), box[2] - 4)
-            canvas.line(a, b, end, box[1] + 3 if box[1] > b else box[3] - 2, stroke="s-muted")
-        place = {"start": box[0] + 2, "end": box[2] - 2, "middle": (box[0] + box[2]) / 2}[anchor]
-        fill = "ink" if point.ours else "muted"
-        canvas.text(place, box[3] - 4, point.name, anchor=anchor, fill=fill, bold=point.ours)
-    return canvas.finish()
+    return _draw(title, subtitle, 460, draw)
 
 
-_Box = tuple[float, float, float, float]
+def _write_names(axes: Any, points: Sequence[Point]) -> None:
+    """Write each name by its point, where it covers neither a point nor another name, with a line if it is far."""
+    box = require("matplotlib.transforms", "eval", "Plots of results").Bbox
+    centres = axes.transData.transform([(p.x, p.y) for p in points])
+    taken = [box.from_bounds(x - 7, y - 7, 14, 14) for x, y in centres]
+    frame = axes.get_window_extent()
+    for point, (x, _) in zip(points, centres, strict=True):
+        style = {"color": _INK, "weight": "bold"} if point.ours else {"color": _MUTED}
+        # Where there is no room at all it stands on the side where more of it can be read.
+        last = (9.0, 0.0, "left") if x < frame.x0 + frame.width / 2 else (-9.0, 0.0, "right")
+        for offset in (*_name_places(), last):
+            place = {"xytext": offset[:2], "textcoords": "offset points", "ha": offset[2], "va": "center"}
+            name = axes.annotate(_shortened(point.name), (point.x, point.y), **place, **style)
+            found = name.get_window_extent()
+            is_inside = found.x0 >= frame.x0 and found.x1 <= _WIDTH and frame.y0 <= found.y0 and found.y1 <= frame.y1
+            if offset is last or (is_inside and not found.count_overlaps(taken)):
+                break
+            name.remove()
+        taken.append(found)
+        if abs(offset[1]) > 13:
+            line = {"arrowstyle": "-", "color": _OTHER, "linewidth": 0.7, "shrinkA": 7, "shrinkB": 4}
+            axes.annotate("", (point.x, point.y), offset[:2], textcoords="offset points", arrowprops=line)
 
 
-def _free_box(x: float, y: float, width: float, taken: Sequence[_Box], bounds: _Box) -> tuple[_Box, str]:
-    """Where a name can stand by a point without covering anything (left, top, right, bottom), and its anchor."""
-    fallback: tuple[_Box, str] | None = None
-    for shift in (0, 13, -13, 24, -24, 37, -37, 50, -50, 63, -63):
-        beside = [(x + 8, "start"), (x - 12 - width, "end")]
-        over = [(x - width / 2 - 2, "middle"), (x - 6, "start"), (x + 2 - width, "end")]
-        for left, anchor in [*over, *beside] if abs(shift) > 20 else beside:
-            box = (left, y + shift - 9, left + width + 4, y + shift + 8)
-            if box[0] < bounds[0] or box[2] > bounds[2] or box[1] < bounds[1] or box[3] > bounds[3]:
-                continue
-            fallback = fallback or (box, anchor)
-            if all(box[2] <= b[0] or b[2] <= box[0] or box[3] <= b[1] or b[3] <= box[1] for b in taken):
-                return box, anchor
-    left = max(bounds[0], min(x + 8, bounds[2] - width))
-    return fallback or ((left, y - 9, left + width + 4, y + 8), "start")
-
-
-def _y_axis(
-    canvas: Canvas, shown: tuple[float, float], left: float, right: float, y0: float, y1: float
-) -> Callable[[float], float]:
-    step, first, last = nice_steps(*shown)
-    low, high = step * first, step * last
-
-    def y(value: float) -> float:
-        return y0 - (y0 - y1) * (value - low) / (high - low)
-
-    digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    for tick in range(first, last + 1):
-        place = y(step * tick)
-        canvas.line(left, place, right, place)
-        canvas.text(left - 6, place + 4, f"{step * tick:.{digits}f}", anchor="end", size=11, fill="muted")
-    return y
-
-
-def _x_ticks(canvas: Canvas, ticks: Sequence[tuple[float, str]], floor: float) -> None:
-    written = -1e9
-    for x, label in ticks:
-        half = text_width(label, 11) / 2
-        if x - half > written + 6:  # else the numbers would run into each other
-            canvas.text(x, floor + 20, label, anchor="middle", size=11, fill="muted")
-            written = x + half
+def _name_places() -> list[tuple[float, float, str]]:
+    """Where a name can stand by its point, the nearest places first: offsets, and which side of the name is there."""
+    out: list[tuple[float, float, str]] = [(9, 0, "left"), (-9, 0, "right")]
+    for dy in (13, -13, 26, -26, 39, -39, 52, -52, 65, -65, 78, -78):
+        beside = [(9.0, dy, "left"), (-9.0, dy, "right")]
+        out += beside if abs(dy) < 20 else [(0.0, dy, "center"), *beside, (40.0, dy, "left"), (-40.0, dy, "right")]
+    return out
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
@@ -237,3 +262,17 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 def _number(value: float) -> str:
     return f"{value:,.6g}" if value < 1 else f"{value:,.10g}"
+
+
+class Plots:
+    """By file name the SVG of each plot."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+
+    def add(self, name: str, number: int, title: str, content: str) -> str:
+        """Keep a plot, and return what shows it on the page; `number` tells those of several groups apart."""
+        stem = re.sub(r"[^\w-]+", "", name)
+        file = f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"
+        self.files[file] = content
+        return f"![{title}]({file})\n"

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from erukg.research.evaluation.ground_truth import PROTOCOLS
-from erukg.research.evaluation.results import charts, published, tables
-from erukg.research.evaluation.results.calibration import calibration
+from erukg.research.evaluation.results import charts, markdown, published
+from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.labels import is_ours, label
-from erukg.research.evaluation.results.plots import Plots
 from erukg.research.evaluation.results.runs import Group, Runs, speeds
 
 __all__ = ["keyphrase_part"]
@@ -20,6 +19,19 @@ _WHAT = {
     "absent": ("R@10", "Phrases that do not stand in the text", published.ABSENT),
 }
 
+_CALIBRATED = ("F@5", "F@10")
+_WHY = """\
+What differs besides the systems themselves:
+
+- **Candidates.** The paper ran TextRank and MultipartiteRank from the package pke, with its tokens, tags and grammar.
+  Here all baselines read the words that erukg reads (hyphenated words whole, markup and line ends cleaned), tagged by
+  its tag head; a row "tags by spaCy" shows how much of a difference the tagger makes.
+- **Weights.** The paper's EmbedRank used the model all-MiniLM-L12-v2; the name in brackets is the one used here. Both
+  take noun phrases by the same grammar.
+- **Documents.** KP20k is here the first 1,000 documents of its test set, NUS has its case and digits restored, and
+  Krapivin is the split of 460 documents.
+"""
+
 
 def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
     for number, group in enumerate(runs.keyphrases, 1):
@@ -28,18 +40,18 @@ def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
             yield from _speed(group, runs, plots, number)
             yield from _bars(group, "present", plots, number)
             yield from _bars(group, "absent", plots, number)
-        yield tables.not_run(group.systems)
+        yield markdown.not_run(group.systems)
         yield (
             "In brackets how many documents have gold phrases of the kind; averages are plain means over the sets. "
             "Figures in italics are the paper's own, on its copies of the sets.\n"
         )
-        for title, table in tables.keyphrase_tables(group):
+        for title, table in markdown.keyphrase_tables(group):
             yield f"### {title}\n\n{table}"
-        yield from calibration(group)
+        yield from _calibration(group)
         if group.comparisons:
-            yield f"### Differences (paired bootstrap)\n\n{tables.comparison_table(group.comparisons)}"
+            yield f"### Differences (paired bootstrap)\n\n{markdown.comparison_table(group.comparisons)}"
         if group.run:
-            yield f"### What was run\n\n{tables.provenance(group.run)}"
+            yield f"### What was run\n\n{markdown.provenance(group.run)}"
 
 
 def on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
@@ -47,15 +59,19 @@ def on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
     return f" on {', '.join(group.names)} ({number} of {len(groups)})" if len(groups) > 1 else ""
 
 
+def bar_row(
+    system: Mapping[str, Any], group: Group, metric: str, scores: Mapping[str, Any], kind: str | None = None
+) -> charts.Row:
+    """A metric of a system, or of a retrieval method, in percent: on average, then on each set."""
+    cells = [scores["average"], *(scores["sets"][name] for name in group.names)]
+    values = [_times_100((cell if kind is None else cell[kind])[metric]) for cell in cells]
+    return charts.Row(system["label"], values, "ours" if is_ours(system) else "other")
+
+
 def _bars(group: Group, kind: str, plots: Plots, number: int) -> Iterator[str]:
     metric, title, in_paper = _WHAT[kind]
-    rows = []
-    for system in group.run:
-        scores = system["scores"][_PROTOCOL]
-        cells = [scores["average"][kind], *(scores["sets"][name][kind] for name in group.names)]
-        values = [None if cell[metric] is None else 100 * cell[metric] for cell in cells]
-        if kind == "present" or any(values):  # who extracts finds none of the others
-            rows.append(charts.Row(system["label"], values, "ours" if is_ours(system) else "other"))
+    rows = [bar_row(system, group, metric, system["scores"][_PROTOCOL], kind) for system in group.run]
+    rows = [row for row in rows if kind == "present" or any(row.values)]  # who extracts finds none of the others
     if not rows:
         return
     for name in published.SHOWN:
@@ -78,24 +94,24 @@ def _speed(group: Group, runs: Runs, plots: Plots, number: int) -> Iterator[str]
             rows.append([_only_timed(speed.timed), f"{speed.ratio:.3g}", "–"])
             continue
         average = system["scores"][_PROTOCOL]["average"]
-        quality = [_times_100(average["present"]["F@10"]), _times_100(average["absent"]["R@10"])]
-        rows.append([system["label"], f"{speed.ratio:.3g}", f"{quality[0]:.1f}" if quality[0] is not None else "–"])
-        if quality[0] is not None:
-            points.append(charts.Point(system["label"], speed.ratio, quality[0], is_ours(system)))
+        quality = _times_100(average["present"]["F@10"])
+        rows.append([system["label"], f"{speed.ratio:.3g}", f"{quality:.1f}" if quality is not None else "–"])
+        if quality is not None:
+            points.append(charts.Point(system["label"], speed.ratio, quality, is_ours(system)))
     if not points:
         return
     title = "Quality against speed"
     subtitle = (
         f"Present phrases, average F@10 over the test sets, protocol '{_PROTOCOL}'. Up and to the right is better."
     )
-    axis = "documents a second, times those of erukg extract, one document at a time"
+    axis = "documents per second relative to erukg extract, one document at a time"
     yield plots.add("quality-speed", number, title, charts.scatter(title, subtitle, "F@10 (%)", axis, points))
     yield (
-        "Speed is the ratio of documents a second to erukg's extraction in the same run of `erukg benchmark run "
+        "Speed is the ratio of documents per second to erukg's extraction in the same run of `erukg benchmark run "
         f"--against …`, where systems take turns on every document{_conditions(runs)}.\n"
     )
     rows.sort(key=lambda row: -float(row[1]))
-    yield tables.table(["system", "speed, erukg extract = 1", "average F@10 (%)"], rows)
+    yield markdown.table(["system", "speed, erukg extract = 1", "average F@10 (%)"], rows)
 
 
 def _only_timed(name: str) -> str:
@@ -116,3 +132,38 @@ def _conditions(runs: Runs) -> str:
 
 def _times_100(value: float | None) -> float | None:
     return None if value is None else 100 * value
+
+
+def _calibration(group: Group) -> Iterator[str]:
+    """A table of the differences by set, and what explains them; nothing where no such baseline was run."""
+    known = [name for name in group.names if published.known_set(name)]
+    rows = []
+    for system in group.run:
+        base = str(system["name"]).partition(":")[0]
+        if base in published.COUNTERPARTS and known:
+            rows += _calibration_rows(system, published.COUNTERPARTS[base], group, known)
+    if not rows:
+        return
+    yield "### Baselines beside the paper\n"
+    yield "Present phrases, protocol `paper`, F@5 / F@10 (%): measured here, in the paper, and the difference.\n"
+    yield markdown.table(["system", *known, "average"], rows)
+    yield _WHY
+
+
+def _calibration_rows(system: Mapping[str, Any], name: str, group: Group, known: list[str]) -> list[list[str]]:
+    scores = system["scores"][_PROTOCOL]
+    theirs = published.PRESENT[name]
+    cells = [scores["sets"][s]["present"] for s in known]
+    pairs = [theirs[str(published.known_set(s))] for s in known]
+    if published.average_of(group.names):
+        cells.append(scores["average"]["present"])
+        pairs.append(theirs["average"])
+    here, there, apart = [], [], []
+    for cell, pair in zip(cells, pairs, strict=True):
+        values = [None if cell[metric] is None else 100 * cell[metric] for metric in _CALIBRATED]
+        here.append(" / ".join("–" if v is None else f"{v:.1f}" for v in values))
+        there.append(f"*{pair[0]:.1f} / {pair[1]:.1f}*")
+        apart.append(" / ".join("–" if v is None else f"{v - p:+.1f}" for v, p in zip(values, pair, strict=True)))
+    width = len(known) + 1
+    lines = [[system["label"], *here], [f"*{name}, in the paper*", *there], ["difference", *apart]]
+    return [[*line, *["–"] * (width + 1 - len(line))] for line in lines]

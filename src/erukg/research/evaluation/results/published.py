@@ -84,22 +84,23 @@ COUNTERPARTS = {
 """Baselines of this package and what the paper calls them."""
 
 ALPHA_BETA_SET = "kp20k"
-ALPHA_BETA: Mapping[float, Mapping[str, Pair]] = {
-    0.0: {"present": (13.9, 12.1), "absent": (5.1, 7.1)},
-    0.2: {"present": (17.7, 18.2), "absent": (5.6, 7.6)},
-    0.4: {"present": (20.8, 19.9), "absent": (5.8, 7.9)},
-    0.6: {"present": (22.0, 19.9), "absent": (5.9, 8.1)},
-    0.8: {"present": (22.0, 19.4), "absent": (6.0, 8.1)},
-    1.0: {"present": (21.5, 18.8), "absent": (0.0, 0.0)},
+ALPHA_BETA: Mapping[str, Mapping[str, Sequence[Pair]]] = {
+    "present": {
+        "F@5": [(0.0, 13.9), (0.2, 17.7), (0.4, 20.8), (0.6, 22.0), (0.8, 22.0), (1.0, 21.5)],
+        "F@10": [(0.0, 12.1), (0.2, 18.2), (0.4, 19.9), (0.6, 19.9), (0.8, 19.4), (1.0, 18.8)],
+    },
+    "absent": {
+        "R@5": [(0.0, 5.1), (0.2, 5.6), (0.4, 5.8), (0.6, 5.9), (0.8, 6.0), (1.0, 0.0)],
+        "R@10": [(0.0, 7.1), (0.2, 7.6), (0.4, 7.9), (0.6, 8.1), (0.8, 8.1), (1.0, 0.0)],
+    },
 }
-"""By α = β on KP20k, ERU-KG-base: present F@5 and F@10, absent R@5 and R@10."""
+"""By kind and metric the curve over α = β on KP20k, ERU-KG-base."""
 
-NEIGHBOURS: Mapping[int, Mapping[str, float]] = {
-    10: {"present": 26.4, "absent": 4.5},
-    50: {"present": 26.5, "absent": 5.5},
-    100: {"present": 26.5, "absent": 5.8},
+NEIGHBOURS: Mapping[str, Mapping[str, Sequence[Pair]]] = {
+    "present": {"F@10": [(10, 26.4), (50, 26.5), (100, 26.5)]},
+    "absent": {"R@10": [(10, 4.5), (50, 5.5), (100, 5.8)]},
 }
-"""By N, average of the five sets, ERU-KG-base: present F@10 and absent R@10."""
+"""By kind and metric the curve over N, average of the five sets, ERU-KG-base."""
 
 RETRIEVAL: Mapping[str, Mapping[str, float]] = {
     "BM25": {"nfcorpus": 37.0, "acm-cr": 71.5, "six sets": 62.1},

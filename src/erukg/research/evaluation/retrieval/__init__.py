@@ -8,21 +8,17 @@
 from __future__ import annotations
 
 from erukg.research.evaluation.retrieval.beir import RetrievalSet, find_sets, load_retrieval_set
-from erukg.research.evaluation.retrieval.measures import MEASURES, QueryScores, score
+from erukg.research.evaluation.retrieval.experiment import MethodResult, compare, evaluate
 from erukg.research.evaluation.retrieval.methods import METHODS, Method, make_methods
-from erukg.research.evaluation.retrieval.running import MethodResult, compare, evaluate
 
 __all__ = [
-    "MEASURES",
     "METHODS",
     "Method",
     "MethodResult",
-    "QueryScores",
     "RetrievalSet",
     "compare",
     "evaluate",
     "find_sets",
     "load_retrieval_set",
     "make_methods",
-    "score",
 ]

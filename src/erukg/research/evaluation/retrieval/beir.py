@@ -7,7 +7,6 @@ qrels.tsv      query-id, corpus-id, score     with a header; or qrels/test.tsv (
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,9 +14,9 @@ from typing import Any
 
 from erukg.core.inputs import given_id
 from erukg.errors import InputError
-from erukg.research.evaluation._lines import json_object, numbered_lines
-from erukg.research.evaluation.datasets import Dataset
-from erukg.research.evaluation.records import Record
+from erukg.io.objects import numbered_lines
+from erukg.research.evaluation.datasets import Dataset, content_hash, read_by_id
+from erukg.research.evaluation.formats import Record
 
 __all__ = ["Files", "Qrels", "RetrievalSet", "find_sets", "load_retrieval_set"]
 
@@ -75,15 +74,14 @@ def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Ite
 
     `by_position` names the sets whose judgements give a query's place in its file instead of its id.
     """
-    by_position = list(by_position)
+    positional = list(by_position)
     found: dict[Path, Files] = {}
     for path in map(Path, paths):
         if not path.is_dir():
             raise InputError(f"There is no folder {path}; give folders with corpus.jsonl, queries.jsonl and qrels.tsv.")
-        if _one(path, "corpus.jsonl") is not None:
-            found[path] = _files(path, split)
-            continue
-        inside = [child for child in sorted(path.iterdir()) if child.is_dir() and _one(child, "corpus.jsonl")]
+        inside = [folder for folder in (path, *sorted(path.iterdir())) if _one(folder, "corpus.jsonl") is not None]
+        if path in inside:
+            inside = [path]
         if not inside:
             raise InputError(
                 f"Neither the folder {path} nor a folder in it has a corpus.jsonl (or .jsonl.gz, .jsonl.xz); "
@@ -94,10 +92,10 @@ def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Ite
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"Two of the folders are called '{name}'; rename one, so that results tell them apart.")
-    for name in by_position:
+    for name in positional:
         if name not in names:
             raise InputError(f"--qrels-by-position names '{name}', which is none of the sets: {', '.join(names)}.")
-    return [replace(files, by_position=files.name in by_position) for files in found.values()]
+    return [replace(files, by_position=files.name in positional) for files in found.values()]
 
 
 def _one(folder: Path, name: str) -> Path | None:
@@ -115,9 +113,9 @@ def _files(folder: Path, split: str) -> Files:
 
 def load_retrieval_set(files: Files) -> RetrievalSet:
     """Read and check a set. A line that cannot be used stops the reading with its number."""
-    documents, corpus_hash = _records(files.corpus, query=False)
-    queries, queries_hash = _records(files.queries, query=True)
-    judged, qrels_hash = _judgements(files.qrels)
+    documents = tuple(read_by_id(files.corpus, lambda row, _: _record(row, query=False)).values())
+    queries = tuple(read_by_id(files.queries, lambda row, _: _record(row, query=True)).values())
+    judged = _judgements(files.qrels)
     if files.by_position:
         judged = _renumbered(judged, queries, files)
     kept = tuple(query for query in queries if any(grade > 0 for grade in judged.get(query.id, {}).values()))
@@ -130,7 +128,7 @@ def load_retrieval_set(files: Files) -> RetrievalSet:
         documents,
         kept,
         {query.id: judged[query.id] for query in kept},
-        {"corpus": corpus_hash, "queries": queries_hash, "qrels": qrels_hash},
+        {part: content_hash(getattr(files, part)) for part in ("corpus", "queries", "qrels")},
         tuple(_notes(files, documents, queries, judged)),
     )
 
@@ -152,63 +150,36 @@ def _is_place(id: str, queries: int) -> bool:
     return id.isascii() and id.isdigit() and not id.startswith("0") and int(id[:9]) <= queries and len(id) <= 9
 
 
-def _records(path: Path, query: bool) -> tuple[tuple[Record, ...], str]:
-    digest = hashlib.sha256()
-    lines: dict[str, int] = {}
-    records: list[Record] = []
-    for number, line in numbered_lines(path):
-        digest.update(line)
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        record = _record(json_object(line, where), where, query)
-        if record.id in lines:
-            raise InputError(f"{where}: the id '{record.id}' was already used in line {lines[record.id]}.")
-        lines[record.id] = number
-        records.append(record)
-    if not records:
-        raise InputError(f"{path} is empty; it must have one JSON object a line.")
-    return tuple(records), digest.hexdigest()
-
-
-def _record(row: Mapping[str, Any], where: str, query: bool) -> Record:
-    try:
-        id = given_id(row)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+def _record(row: Mapping[str, Any], query: bool) -> tuple[str, Record]:
+    id = given_id(row)
     if id is None:
-        raise InputError(f"{where}: the field '_id' is missing.")
+        raise InputError("the field '_id' is missing")
     title = "" if query else row.get("title") or ""
     text = row.get("text")
     if text is None:
-        raise InputError(f"{where}: the field 'text' is missing.")
+        raise InputError("the field 'text' is missing")
     for name, value in (("title", title), ("text", text)):
         if not isinstance(value, str):
-            raise InputError(f"{where}: the field '{name}' must be text, not {type(value).__name__}.")
+            raise InputError(f"the field '{name}' must be text, not {type(value).__name__}")
     if query and not text.strip():
-        raise InputError(f"{where}: the query has no text; fill it in or remove the line.")
-    return Record(id, title, text, ())
+        raise InputError("the query has no text; fill it in or remove the line")
+    return id, Record(id, title, text, ())
 
 
-def _judgements(path: Path) -> tuple[dict[str, dict[str, int]], str]:
-    digest = hashlib.sha256()
+def _judgements(path: Path) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = {}
     columns: list[int] | None = None
     for number, line in numbered_lines(path):
-        digest.update(line)
         where = f"{path}, line {number}"
-        try:
-            cells = line.decode("utf-8-sig").rstrip("\r\n").split("\t")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{where} is not UTF-8; re-encode the file.") from error
+        cells = [cell.strip() for cell in line.rstrip("\r\n").split("\t")]
         if columns is None:
             columns = _columns(cells, where)
             continue
-        if not any(cell.strip() for cell in cells):
+        if not any(cells):
             continue
         if len(cells) <= max(columns):
-            raise InputError(f"{where} has {len(cells)} columns; it needs {', '.join(_HEADER)}, parted by tabs.")
-        query, document, grade = (cells[column].strip() for column in columns)
+            raise InputError(f"{where} has {len(cells)} columns; it needs {', '.join(_HEADER)}, separated by tabs.")
+        query, document, grade = (cells[column] for column in columns)
         try:
             value = int(grade)
         except ValueError:
@@ -219,14 +190,14 @@ def _judgements(path: Path) -> tuple[dict[str, dict[str, int]], str]:
         if document in grades:
             raise InputError(f"{where}: the document '{document}' was judged for query '{query}' before; keep one.")
         grades[document] = value
-    return judged, digest.hexdigest()
+    return judged
 
 
 def _columns(cells: list[str], where: str) -> list[int]:
-    names = [cell.strip().lower() for cell in cells]
+    names = [cell.lower() for cell in cells]
     missing = [name for name in _HEADER if name not in names]
     if missing:
-        raise InputError(f"{where} must be the header, {', '.join(_HEADER)} parted by tabs; it lacks '{missing[0]}'.")
+        raise InputError(f"{where} must be a header, {', '.join(_HEADER)} separated by tabs; it lacks '{missing[0]}'.")
     return [names.index(name) for name in _HEADER]
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from erukg.collection.analysis import ANALYSIS
 from erukg.core.expansion import distinct
-from erukg.errors import InputError
+from erukg.errors import InputError, did_you_mean
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.metrics import DEPTH
-from erukg.research.evaluation.records import Record
-from erukg.research.evaluation.retrieval.doct5query import PredictedQueries, T5Queries
-from erukg.research.evaluation.retrieval.expanded import ExpandedDocuments, set_file
+from erukg.research.evaluation.provenance import source_hash
+from erukg.research.evaluation.retrieval.doct5query import T5Queries
 from erukg.research.evaluation.retrieval.index import K1, B
 from erukg.research.evaluation.retrieval.rm3 import RM3
+from erukg.research.evaluation.retrieval.stored import ExpandedDocuments, PredictedQueries, set_file
 from erukg.research.evaluation.systems import System
 
 __all__ = ["METHODS", "BestPhrases", "Method", "make_methods"]
@@ -33,13 +32,8 @@ METHODS = {
 }
 _EXPANDING = {"query": (True, False), "document": (False, True), "both": (True, True)}
 _NO_WEIGHTS = "weights not available"
-# What a stored run depends on beside the expansions, which describe themselves.
-_CODE = (
-    "erukg.collection.analysis",
-    "erukg.collection.search",
-    "erukg.research.evaluation.retrieval.index",
-    "erukg.research.evaluation.retrieval.rm3",
-)
+#: What a stored run depends on beside the expansions, which describe themselves.
+SOURCES = ("core", "collection", "research/evaluation/retrieval")
 
 
 class BestPhrases:
@@ -61,11 +55,6 @@ class BestPhrases:
         if path not in self._by_set:  # the same one again, so that methods share it
             self._by_set[path] = BestPhrases(ExpandedDocuments(path, self.name), self.top_k)
         return self._by_set[path]
-
-    @property
-    def is_given(self) -> bool:
-        """Whether the phrases come from a file and need not be kept in another."""
-        return isinstance(self.system, ExpandedDocuments)
 
     @property
     def name(self) -> str:
@@ -101,26 +90,18 @@ class Method:
 
     def describe(self) -> dict[str, Any]:
         """Everything its results depend on, as plain JSON data."""
-        f = self.feedback
         return {
             "kind": self.kind,
             "bm25": {"k1": K1, "b": B, "analysis": ANALYSIS},
-            "rm3": None if f is None else {"documents": f.documents, "terms": f.terms, "weight": f.weight},
+            "rm3": None if self.feedback is None else dataclasses.asdict(self.feedback),
             "query_expansion": _describe(self.queries),
             "document_expansion": _describe(self.documents),
-            "code": _code_hash(),
+            "code": source_hash(*SOURCES),
         }
 
 
 def _describe(system: System | None) -> dict[str, Any] | None:
     return None if system is None else {"system": system.name.partition(":")[0], **system.describe()}
-
-
-def _code_hash() -> str:
-    digest = hashlib.sha256()
-    for name in _CODE:
-        digest.update(Path(str(import_module(name).__file__)).read_bytes())
-    return digest.hexdigest()
 
 
 def make_methods(
@@ -143,8 +124,7 @@ def make_methods(
     best = [BestPhrases(system, top_k, expanded) for system in systems]
     for name in dict.fromkeys(names):
         if name not in METHODS:
-            near = difflib.get_close_matches(name.lower(), METHODS, 1, 0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"known methods: {', '.join(METHODS)}."
+            hint = did_you_mean(name, METHODS, "known methods: {known}.")
             raise InputError(f"There is no retrieval method '{name}'; {hint}")
         if name in _EXPANDING:
             if not best:
@@ -163,8 +143,9 @@ def make_methods(
 def _doct5query(predicted_queries: Path | None, t5: Path | None) -> Method:
     if predicted_queries is not None and t5 is not None:
         raise InputError("docT5query takes predicted queries or a T5 folder, not both.")
+    documents: System | None = None
     if predicted_queries is not None:
-        return Method("doct5query", "doct5query", documents=PredictedQueries(predicted_queries))
-    if t5 is not None:
-        return Method("doct5query", "doct5query", documents=T5Queries(t5))
-    return Method("doct5query", "doct5query", not_run=_NO_WEIGHTS)
+        documents = PredictedQueries(predicted_queries)
+    elif t5 is not None:
+        documents = T5Queries(t5)
+    return Method("doct5query", "doct5query", documents=documents, not_run=_NO_WEIGHTS if documents is None else "")

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from erukg.errors import InputError
-from erukg.research.evaluation.results import tables
+from erukg.research.evaluation.results import markdown
 from erukg.research.evaluation.results.ablations import ablation_part
-from erukg.research.evaluation.results.case import case_part
+from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.keyphrases import keyphrase_part
-from erukg.research.evaluation.results.plots import Plots
+from erukg.research.evaluation.results.labels import label, reason
 from erukg.research.evaluation.results.retrieval import retrieval_part
 from erukg.research.evaluation.results.runs import Runs, load_runs
 
@@ -45,8 +45,33 @@ def _page(runs: Runs, plots: Plots) -> Iterator[str]:
     yield from keyphrase_part(runs, plots)
     yield from retrieval_part(runs, plots)
     yield from ablation_part(runs, plots)
-    yield from case_part(runs)
+    yield from _case_part(runs)
     yield from _sources(runs)
+
+
+def _case_part(runs: Runs) -> Iterator[str]:
+    for run in runs.cases:
+        report = run.report
+        yield "## Case study\n"
+        yield f"The best {report['top_k']} phrases of each kind; texts from {report['source']['name']}.\n"
+        for text in report["texts"]:
+            yield f"### {text['id']}\n\n{_quoted(text['text'])}"
+            rows = []
+            for system in report["systems"]:
+                if system.get("not_run"):
+                    rows.append([label(system), reason(system), "–"])
+                    continue
+                found = system["phrases"][text["id"]]
+                rows.append([label(system), _listed(found["present"]), _listed(found["absent"])])
+            yield markdown.table(["system", "in the text", "not in the text"], rows).replace("---:", "---")
+
+
+def _quoted(text: str) -> str:
+    return "".join(f"> {line}\n" if line.strip() else ">\n" for line in text.replace("\n", "\n\n").split("\n")) + "\n"
+
+
+def _listed(phrases: Sequence[str]) -> str:
+    return " · ".join(phrases) if phrases else "–"
 
 
 def _sources(runs: Runs) -> Iterator[str]:
@@ -58,10 +83,10 @@ def _sources(runs: Runs) -> Iterator[str]:
         if machine := run.report.get("environment", {}):
             made_with.append(f"{machine.get('processor')}, {machine.get('cores')} cores")
         rows.append([run.name, run.report.get("task", "benchmark"), run.sha256[:12], ", ".join(made_with) or "–"])
-    yield tables.table(["run", "task", "sha256", "made with"], rows)
+    yield markdown.table(["run", "task", "sha256", "made with"], rows)
     sets = {(s["name"], _hash(s["sha256"])) for run in runs.files for s in run.report.get("sets", ())}
     if sets:
-        yield tables.table(["test set", "sha256"], sorted(sets)).replace("---:", "---")
+        yield markdown.table(["test set", "sha256"], sorted(sets)).replace("---:", "---")
 
 
 def _hash(given: object) -> str:

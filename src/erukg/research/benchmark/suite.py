@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from erukg.collection import Collection
 from erukg.core.settings import Settings
 from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
-from erukg.research.benchmark.competitors import line_up
-from erukg.research.benchmark.cores import pinned
-from erukg.research.benchmark.environment import NOTE, environment
+from erukg.research.benchmark.competitors import load_competitors
+from erukg.research.benchmark.machine import pinned, report_head
 from erukg.research.benchmark.plan import Plan
 from erukg.research.benchmark.processes import cold_start, peak_memory
 from erukg.research.benchmark.stages import time_stages
@@ -31,7 +29,7 @@ from erukg.research.benchmark.throughput import (
     time_single,
     time_streams,
 )
-from erukg.research.benchmark.timing import Progress, Stream, System, interleave, steps, summary
+from erukg.research.benchmark.timing import Progress, Stream, System, interleave, rate, steps, summary
 
 __all__ = ["compare", "faster", "run_benchmark"]
 
@@ -57,11 +55,7 @@ def run_benchmark(plan: Plan, texts: Sequence[str] | None = None, progress: Prog
     wanted = tasks(generator, plan.neighbours)
     most = list(wanted)[-1]
     report: dict[str, Any] = {
-        "format": "erukg-benchmark",
-        "version": 1,
-        "note": NOTE,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": environment(),
+        **report_head("erukg-benchmark"),
         "settings": _described(plan, generator, given, built_in=texts is None),
         "not_run": {} if generator.background is not None else {"generation": _NO_COLLECTION},
     }
@@ -116,37 +110,36 @@ def compare(
     """
     generator = _load(plan, 1)
     ours = {f"erukg, {name}": settings for name, settings in wanted.items()}
-    lineup = line_up(plan, texts[0], folder, steps(progress, "loading the collection for the paper's pipeline"))
+    competitors = load_competitors(
+        plan, texts[0], folder, steps(progress, "loading the collection for the paper's pipeline")
+    )
     step = steps(progress, "against others")
     try:
         with pinned(plan.cores):
             if plan.cores == 1:
-                seconds = interleave({**systems(generator, ours, plan.top_k), **lineup.systems}, texts, step)
+                seconds = interleave({**systems(generator, ours, plan.top_k), **competitors.systems}, texts, step)
             else:
                 blocks = [texts[i : i + _BLOCK] for i in range(0, len(texts), _BLOCK)]
-                streams = {name: _one_by_one(system) for name, system in lineup.systems.items()} | lineup.streams
+                streams = {
+                    name: _one_by_one(system) for name, system in competitors.systems.items()
+                } | competitors.streams
                 streams = {
                     name: stream(generator, settings, plan.top_k, plan.cores) for name, settings in ours.items()
                 } | streams
                 seconds = interleave(streams, blocks, step, _SETTLE)
     finally:
-        lineup.close()
+        competitors.close()
     # The times of blocks say nothing about how long a document takes.
     described = {
-        name: summary(times) if plan.cores == 1 else _rate(times, len(texts)) for name, times in seconds.items()
+        name: summary(times) if plan.cores == 1 else rate(times, len(texts)) for name, times in seconds.items()
     }
     return {
         "cores": plan.cores,
         "documents": len(texts),
         "systems": described,
         "ratios": faster(seconds, list(ours)),
-        "not_run": dict(lineup.not_run),
+        "not_run": dict(competitors.not_run),
     }
-
-
-def _rate(seconds: Sequence[float], documents: int) -> dict[str, Any]:
-    total = sum(seconds)
-    return {"documents": documents, "seconds": total, "documents_per_second": documents / total}
 
 
 def _one_by_one(system: System) -> Stream:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version
 from typing import Any
 
-from erukg.errors import InputError
+from erukg.errors import InputError, did_you_mean
 from erukg.research.baselines.base import Baseline
 from erukg.research.baselines.embedders import SentenceModel, embedder
 from erukg.research.baselines.embedrank import EmbedRank
@@ -21,14 +20,15 @@ from erukg.research.baselines.tagged import Reader
 from erukg.research.baselines.textrank import TextRank
 from erukg.research.baselines.tfidf import Corpus, TfIdf
 from erukg.research.baselines.yake import Yake
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.metrics import DEPTH
-from erukg.research.evaluation.ours import code_hash
-from erukg.research.evaluation.records import Record
-from erukg.research.evaluation.systems import Options, System, Unavailable, parse_setting
+from erukg.research.evaluation.provenance import source_hash
+from erukg.research.evaluation.systems import System, SystemOptions, UnavailableSystem, parse_setting
 
 __all__ = ["BaselineSystem", "make"]
 
-_CODE = ("baselines", "document.py", "phrases.py", "taggers.py", "folding.py", "text", "readers")
+#: Everything that decides a baseline's phrases besides its weights and settings, which describe themselves.
+SOURCES = ("core", "backends", "io", "taggers.py", "research/baselines")
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,15 @@ class BaselineSystem:
         self.baseline = baseline
 
     def describe(self) -> Mapping[str, Any]:
-        settings: dict[str, Any] = {}
-        parts: dict[str, Any] = {}
-        for name, value in _fields(self.baseline).items():
-            if hasattr(value, "describe"):
-                parts[name] = value.describe()
-            else:
-                settings[name] = value
+        parts = _fields(self.baseline)
+        described = {name: part.describe() for name, part in parts.items() if hasattr(part, "describe")}
         packages = getattr(self.baseline, "packages", ())
         return {
-            "settings": settings,
-            **parts,
+            "settings": {name: value for name, value in parts.items() if name not in described},
+            **described,
             "versions": {package: version(package) for package in packages},
             "top_k": DEPTH,
-            "code": code_hash(_CODE),
+            "code": source_hash(*SOURCES),
         }
 
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
@@ -84,7 +79,7 @@ class BaselineSystem:
             yield [phrase for phrase, score in self.baseline.extract(record.text, DEPTH) if score > 0], []
 
 
-def make(spec: str, options: Options) -> System:
+def make(spec: str, options: SystemOptions) -> System:
     """The baseline called `spec`. Settings of other systems (`options.settings`) are not its own."""
     name = spec.partition(":")[0].strip()
     recipe = _RECIPES[name]
@@ -107,7 +102,7 @@ def make(spec: str, options: Options) -> System:
     parts: dict[str, Any] = {"reader": Reader(tagger, model)} if recipe.tags else {}
     if recipe.part is not None:
         if path is None:
-            return Unavailable(spec, recipe.wants.format(name))
+            return UnavailableSystem(spec, recipe.wants.format(name))
         assert recipe.load is not None
         parts[recipe.part] = recipe.load(path)
     return BaselineSystem(spec, _changed(recipe.make(**parts), changes, spec))
@@ -117,8 +112,7 @@ def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline:
     known = {name: value for name, value in _fields(baseline).items() if isinstance(value, bool | int | float)}
     for name, value in changes.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has: {', '.join(known) or 'none'}."
+            hint = did_you_mean(name, known, "it has: {known}." if known else "it has none.")
             raise InputError(f"In the system '{spec}' there is no setting '{name}'; {hint}")
         wanted = type(known[name])
         least = 1 if wanted is int else 0

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from erukg.research.evaluation.bootstrap import Difference, paired_bootstrap
+from erukg.research.evaluation.bootstrap import Difference, differences_by_set
+from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.keyphrases import Progress, predict
-from erukg.research.evaluation.metrics import Prediction
-from erukg.research.evaluation.records import Record
 from erukg.research.evaluation.retrieval.beir import Files, RetrievalSet, load_retrieval_set
-from erukg.research.evaluation.retrieval.doct5query import PredictedQueries
 from erukg.research.evaluation.retrieval.index import Corpus, Index, query_weights
 from erukg.research.evaluation.retrieval.measures import DEPTH, MEASURES, QueryScores, score
 from erukg.research.evaluation.retrieval.methods import BestPhrases, Method
+from erukg.research.evaluation.retrieval.stored import StoredPredictions
 from erukg.research.evaluation.store import LineStore, PredictionStore
 from erukg.research.evaluation.systems import System
 
 __all__ = ["Comparison", "MethodResult", "SetSummary", "compare", "evaluate"]
 
-_FORMAT = "erukg-run"
-_VERSION = 1
 _STEP = 500  # documents between two reports of progress while indexing
 
 
@@ -41,7 +40,7 @@ class SetSummary:
 
 @dataclass(slots=True)
 class MethodResult:
-    """One method's scores, one entry a set and in their order; none where `not_run` says why."""
+    """One method's scores, one entry per set and in their order; none where `not_run` says why."""
 
     name: str
     description: Mapping[str, Any]
@@ -83,39 +82,28 @@ def evaluate(
     for files in sets:
         data = load_retrieval_set(files).first(limit)
         relevant = sum(grade > 0 for grades in data.qrels.values() for grade in grades.values())
-        summaries.append(
-            SetSummary(
-                data.name,
-                len(data.documents),
-                len(data.queries),
-                relevant,
-                data.sha256,
-                data.notes,
-                files.by_position,
-            )
-        )
-        bench = _Bench(data, store, progress, fresh)
+        sizes = (len(data.documents), len(data.queries), relevant)
+        summaries.append(SetSummary(data.name, *sizes, data.sha256, data.notes, files.by_position))
+        runner = _SetRunner(data, store, progress, fresh)
         queries = [query.id for query in data.queries]
         for method, result in zip(methods, results, strict=True):
             if not method.not_run:
                 here = method.for_set(data.name)
                 if here is not method:
                     result.expanded[data.name] = here.describe()["document_expansion"]
-                run, key = bench.run(here)
+                run, key = runner.run(here)
                 result.scores.append(score(data.name, queries, data.qrels, run))
                 if key:
                     result.runs[data.name] = key
     return summaries, results
 
 
-class _Bench:
+class _SetRunner:
     """One set with what several methods share: its analysed documents, indexes and phrases."""
 
     def __init__(self, data: RetrievalSet, store: Path | None, progress: Progress | None, fresh: bool) -> None:
         self._data, self._store, self._fresh = data, store, fresh
         self._progress: Progress = progress or (lambda *_: None)
-        self._corpus: Corpus | None = None
-        self._plain: Index | None = None
         self._expanded: tuple[System, Index] | None = None
         self._phrases: dict[tuple[str, str], list[str]] = {}
 
@@ -131,37 +119,24 @@ class _Bench:
         total = len(self._data.queries)
         self._progress(method.name, self._data.name, total - len(missing), total)
         if missing:
-            results = self._search(method, missing)
-            if store is None:
-                self._collect(method, results, done)
-            else:
-                with store:
-                    self._collect(method, results, done, store)
+            with store or nullcontext():
+                for id, found in self._search(method, missing):
+                    done[id] = found
+                    if store is not None:
+                        store.append({"id": id, "documents": list(found), "scores": list(found.values())})
+                    self._progress(method.name, self._data.name, len(done), total)
         return done, "" if store is None else store.key
 
     def _run_store(self, folder: Path, method: Method) -> LineStore:
         header = {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": "erukg-run",
+            "version": 1,
             "depth": DEPTH,
             "method": method.describe(),
             # Judgements do not change what is found.
             "set": {"name": self._data.name, **{k: self._data.sha256[k] for k in ("corpus", "queries")}},
         }
         return LineStore(folder, self._data.name, f"run-{method.kind}", header)
-
-    def _collect(
-        self,
-        method: Method,
-        results: Iterator[tuple[str, dict[str, float]]],
-        done: dict[str, dict[str, float]],
-        store: LineStore | None = None,
-    ) -> None:
-        for id, found in results:
-            done[id] = found
-            if store is not None:
-                store.append({"id": id, "documents": list(found), "scores": list(found.values())})
-            self._progress(method.name, self._data.name, len(done), len(self._data.queries))
 
     def _search(self, method: Method, queries: Sequence[Record]) -> Iterator[tuple[str, dict[str, float]]]:
         added = [""] * len(queries)
@@ -178,19 +153,20 @@ class _Bench:
             yield query.id, {self._data.documents[number].id: value for number, value in pairs}
 
     def _index(self, system: System | None) -> Index:
-        if system is not None:
-            if self._expanded is None or self._expanded[0] is not system:
-                added = self._added(system, "documents")  # long, and memory for the index not yet needed
-                self._expanded = (system, Index(self._documents().extended(added)))
-            return self._expanded[1]
-        if self._plain is None:
-            self._plain = Index(self._documents())
-        return self._plain
+        if system is None:
+            return self._plain
+        if self._expanded is None or self._expanded[0] is not system:
+            added = self._added(system, "documents")  # long, and memory for the index not yet needed
+            self._expanded = (system, Index(self._corpus.extended(added)))
+        return self._expanded[1]
 
-    def _documents(self) -> Corpus:
-        if self._corpus is None:
-            self._corpus = Corpus.of(self._counted())
-        return self._corpus
+    @cached_property
+    def _plain(self) -> Index:
+        return Index(self._corpus)
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        return Corpus.of(self._counted())
 
     def _counted(self) -> Iterator[str]:
         total = len(self._data.documents)
@@ -206,16 +182,12 @@ class _Bench:
         if key not in self._phrases:
             dataset = self._data.part(part)
             store = None
-            given = isinstance(system, PredictedQueries) or (isinstance(system, BestPhrases) and system.is_given)
-            if self._store is not None and not given:
+            source = system.system if isinstance(system, BestPhrases) else system
+            if self._store is not None and not isinstance(source, StoredPredictions):
                 store = PredictionStore(self._store, system.name, system.describe(), dataset)
             found = predict(system, dataset, store, self._progress, fresh=self._fresh)
-            self._phrases[key] = [_text(prediction) for prediction in found]
+            self._phrases[key] = ["\n".join([*present, *absent]) for present, absent in found]
         return self._phrases[key]
-
-
-def _text(prediction: Prediction) -> str:
-    return "\n".join([*prediction[0], *prediction[1]])
 
 
 def _found(row: Mapping[str, Any]) -> dict[str, float] | None:
@@ -228,13 +200,10 @@ def _found(row: Mapping[str, Any]) -> dict[str, float] | None:
 def compare(first: MethodResult, second: MethodResult, samples: int = 10_000, seed: int = 0) -> list[Comparison]:
     """`first` minus `second` with paired-bootstrap intervals over queries, by set and measure, and on average."""
     out = []
-    pairs = list(zip(first.scores, second.scores, strict=True))
     for measure in MEASURES:
-        arrays = [(a.dataset, a.by_query[measure], b.by_query[measure]) for a, b in pairs]
-        groups = [(name, [(x, y)]) for name, x, y in arrays]
-        if len(arrays) > 1:
-            groups.append(("average", [(x, y) for _, x, y in arrays]))
-        for name, group in groups:
-            result = paired_bootstrap([x for x, _ in group], [y for _, y in group], samples, seed)
-            out.append(Comparison(first.name, second.name, name, measure, result))
+        ours, theirs = ({s.dataset: s.by_query[measure] for s in result.scores} for result in (first, second))
+        out += [
+            Comparison(first.name, second.name, name, measure, result)
+            for name, result in differences_by_set(ours, theirs, samples, seed)
+        ]
     return out

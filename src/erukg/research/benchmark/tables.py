@@ -22,7 +22,8 @@ def print_report(console: Console, report: Mapping[str, Any]) -> None:
         f"{machine['processor']}, {machine['cores']} cores."
     )
     if "single" in report:
-        console.print(_single(report["single"]), _streams(report["stream"]))
+        console.print(_rates("One document at a time", report["single"], latencies=True))
+        console.print(_rates("Streams", report["stream"]))
     if "stages" in report:
         console.print(_stages(report["stages"]))
     if "cold_start" in report:
@@ -116,28 +117,20 @@ def _table(title: str, first: str, *columns: str) -> Table:
     return table
 
 
-def _single(measured: Mapping[str, Any]) -> Table:
-    columns = ("cores", "documents/s", "p50 ms", "p95 ms", "p99 ms", "time / extraction", "speed / one core")
-    table = _table("One document at a time", "task", *columns)
-    for where, by_task in measured.items():
-        for name, row in by_task.items():
-            latency = [f"{row[key]:.2f}" for key in ("p50_ms", "p95_ms", "p99_ms")]
-            relative = [f"{row[key]:.2f} ×" for key in ("times_extract", "times_one_core")]
-            table.add_row(name, where, f"{row['documents_per_second']:.1f}", *latency, *relative)
-    return table
-
-
-def _streams(measured: Mapping[str, Any]) -> Table:
-    table = _table("Streams", "task", "cores", "documents/s", "time / extraction", "speed / one core")
+def _rates(title: str, measured: Mapping[str, Any], latencies: bool = False) -> Table:
+    """Rates by task and cores, with the latencies of single documents where there are any."""
+    shown = {"p50 ms": "p50_ms", "p95 ms": "p95_ms", "p99 ms": "p99_ms"} if latencies else {}
+    table = _table(title, "task", "cores", "documents/s", *shown, "time / extraction", "speed / one core")
     for where, by_task in measured.items():
         for name, row in by_task.items():
             relative = [f"{row[key]:.2f} ×" for key in ("times_extract", "times_one_core")]
-            table.add_row(name, where, f"{row['documents_per_second']:.1f}", *relative)
+            figures = [f"{row[key]:.2f}" for key in shown.values()]
+            table.add_row(name, where, f"{row['documents_per_second']:.1f}", *figures, *relative)
     return table
 
 
 def _stages(measured: Mapping[str, Any]) -> Table:
-    table = _table("Time by stage, one core: ms a document and share", "stage", *measured)
+    table = _table("Time by stage, one core: ms per document and share", "stage", *measured)
     stages = next(iter(measured.values()))["stages"]
     for stage in stages:
         cells = [by_task["stages"][stage] for by_task in measured.values()]

@@ -1,0 +1,96 @@
+"""This package's own generator as a system to evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from erukg.core.settings import Settings
+from erukg.errors import InputError
+from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.metrics import DEPTH
+from erukg.research.evaluation.provenance import describe_collection, describe_model, source_hash
+from erukg.research.evaluation.systems import SystemOptions, parse_setting
+
+if TYPE_CHECKING:
+    from erukg.generator import KeyphraseGenerator
+    from erukg.taggers import Tagger
+
+__all__ = ["GeneratorSystem", "make"]
+
+#: Everything that decides a prediction besides the model, the collection and the settings, which describe themselves.
+SOURCES = ("core", "backends", "collection")
+
+
+class GeneratorSystem:
+    """`KeyphraseGenerator` with given settings; `extract` sets α = β = 1 and leaves the collection closed."""
+
+    def __init__(self, name: str, options: SystemOptions, extract: bool) -> None:
+        self.name = name
+        base = Settings.paper() if options.paper else Settings()
+        settings = base.replace(**options.settings)
+        self.settings = settings.extraction() if extract else settings
+        self._options = options
+        self._extract = extract
+
+    @cached_property
+    def generator(self) -> KeyphraseGenerator:
+        loaded = _load(self._options.model, False if self._extract else self._options.collection)
+        if self._tagger is None:
+            return loaded
+        from erukg.generator import KeyphraseGenerator
+
+        return KeyphraseGenerator(loaded.backend, loaded.background, tagger=self._tagger[0])
+
+    @cached_property
+    def _tagger(self) -> tuple[Tagger, dict[str, str]] | None:
+        if self._options.tagger is None:
+            return None
+        from erukg.research.baselines.tagged import described_tagger
+
+        return described_tagger(self._options.tagger)
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "settings": self.settings.to_dict(),
+            "model": describe_model(self.generator),
+            "collection": describe_collection(self.generator) if self.settings.uses_neighbours else None,
+            **({} if self._tagger is None else {"tagger": self._tagger[1]}),
+            "top_k": DEPTH,
+            "code": source_hash(*SOURCES, *(() if self._tagger is None else ("taggers.py",))),
+        }
+
+    def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
+        texts = ((record.id, record.text) for record in records)
+        for answer in self.generator.stream(texts, DEPTH, self.settings, threads=self._options.threads):
+            result = answer.unwrap()
+            present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (result.present, result.absent))
+            yield present, absent
+
+
+@lru_cache(maxsize=2)  # variants that differ in settings share a model and a collection
+def _load(model: str | None, collection: str | Literal[False] | None) -> KeyphraseGenerator:
+    from erukg.generator import KeyphraseGenerator
+
+    return KeyphraseGenerator.from_pretrained(model, collection)
+
+
+def make(spec: str, options: SystemOptions) -> GeneratorSystem:
+    """`erukg-generate` or `erukg-extract` with what `options.arguments` change."""
+    changes: dict[str, Any] = {}
+    settings = dict(options.settings)
+    for change in options.arguments:
+        name, equals, value = change.partition("=")
+        if change == "paper":
+            changes["paper"] = True
+        elif not equals:
+            raise InputError(f"In the system '{spec}', '{change}' is neither 'paper' nor of the form name=value.")
+        elif name in ("model", "collection", "tagger"):
+            changes[name] = None if (name, value) == ("tagger", "model") else value
+        else:
+            settings.update([parse_setting(change)])
+    return GeneratorSystem(
+        spec, replace(options, **changes, settings=settings, arguments=()), extract=spec.startswith("erukg-extract")
+    )
