@@ -47,9 +47,9 @@ class Writer:
     publish by themselves.
     """
 
-    def __init__(self, folder: Path, lock: ExitStack, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
-        self._lock = lock
+        self._lock = ExitStack()
         self.manifest = manifest
         self._segments: list[Segment] = []
         self._dead: list[NDArray[np.uint8]] = []
@@ -99,7 +99,7 @@ class Writer:
                 next_file=0,
                 commit=FileEntry("commit-00000000.bin", 0, 0),
             )
-            writer = cls(folder, lock, manifest)
+            writer = cls(folder, manifest)
             with write_errors(folder):
                 writer._clear()
                 writer._publish([], [], None)
@@ -119,7 +119,7 @@ class Writer:
                     f"{folder} was slimmed down and can only be read; build one of your own to change."
                 )
             check_made_with(folder, manifest, fingerprint)
-            writer = cls(folder, lock, manifest)
+            writer = cls(folder, manifest)
             writer._segments = list(segments)
             writer._dead = [state.dead for state in commit.states]
             writer._clear()
@@ -303,9 +303,8 @@ class Writer:
         counted = []
         for entry, segment, gone in zip(entries, segments, dead, strict=True):
             if len(gone):
-                alive = gone == 0
-                length = int(segment.lengths[alive].sum(dtype=np.int64))
-                entry = replace(entry, live=int(alive.sum()), length=length)
+                live = segment.live(gone)
+                entry = replace(entry, live=len(live), length=int(segment.lengths[live].sum(dtype=np.int64)))
             counted.append(entry)
         commit = derive(segments, dead, self.manifest.glossary_documents, glossary=glossary)
         file = write_commit(self._file("commit"), commit)
