@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import urllib.request
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -97,11 +98,19 @@ class Sheet:
         self.page = self.context.new_page()
         self.wrong: list[str] = []
         self.expected: list[str] = []
-        self.page.on("console", lambda m: m.type in ("error", "warning") and self.wrong.append(m.text))
+        self.page.on("console", self._note_message)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.wrong.append("a dialog"), dialog.dismiss()))
+        self.page.on("dialog", self._dismiss)
         self.page.on("request", self._watch)
         self.page.goto(address)
+
+    def _note_message(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.wrong.append(message.text)
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.wrong.append("a dialog")
+        dialog.dismiss()
 
     def _watch(self, request: Any) -> None:
         if not request.url.startswith((self._origin, "data:", "blob:")):
@@ -155,10 +164,9 @@ class Sheet:
         whole.convert("RGB").quantize(128).save(self._pictures / f"{name}.png", optimize=True)
 
     def check_accessibility(self, where: str) -> None:
-        from axe_playwright_python.sync_playwright import Axe
-
         # Run from the tests' side: the page's own policy would not let it in.
-        found = Axe().run(self.page).response["violations"]
+        axe = import_module("axe_playwright_python.sync_playwright").Axe()
+        found = axe.run(self.page).response["violations"]
         bad = [
             (one["impact"], one["id"], [node["target"] for node in one["nodes"]][:4])
             for one in found

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from browsing import HOSTILE, Service, Sheet, simple_pdf
 
+from erukg.core.factors import FACTORS
+
 Open = Callable[..., Sheet]
 
 TEXT = (
@@ -36,7 +38,7 @@ def test_paste_highlight_explain_turn_and_export(sheet: Open, tmp_path: Path) ->
     page.click("#reading mark >> nth=0")
     card = page.locator("#explanation")
     assert card.is_visible()
-    for part in ("informativeness", "phraseness", "position", "Score", "Words"):
+    for part in ("Occurs once in the text.", *(factor.label for factor in FACTORS[:3]), "Score", "Words"):
         assert part in card.inner_text()
     assert page.locator(".terms tbody tr").count() >= 1
     page.click(".phrase-list.absent button.phrase >> nth=0")

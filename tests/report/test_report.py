@@ -19,9 +19,8 @@ from typer.testing import CliRunner, Result
 from erukg.cli import app
 from erukg.core.results import Keyphrase, Keyphrases
 from erukg.core.settings import Settings
-from erukg.serving.report import Report, report_row
-from erukg.serving.report.bundle import bundle_modules, inline_page
-from erukg.serving.report.parts import escaped
+from erukg.serving.bundle import bundle_modules, inline_page
+from erukg.serving.report import Report, escaped, report_row
 
 Make = Callable[..., Result]
 REPORT = Report(version="1", model="tiny", collection=None, alpha=0.8, beta=0.8, made="2026-01-01")

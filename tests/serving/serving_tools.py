@@ -18,7 +18,9 @@ import httpx
 
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
-from erukg.generator import Reading
+from erukg.core.generator import Prepared
+from erukg.core.inputs import as_item
+from erukg.research.baselines.comparisons import comparisons
 from erukg.serving.app import create_app
 from erukg.serving.logs import Log
 from erukg.serving.service import Service
@@ -38,12 +40,13 @@ def inside(
 
     async def run() -> T:
         options.setdefault("threads", 1)
+        options.setdefault("comparisons", comparisons(generator))
         options.setdefault("log", Log(requests=False))
         service = Service(generator, **options)
         app = create_app(service, cors=cors)
         transport = httpx.ASGITransport(app)
         async with service.running(), httpx.AsyncClient(transport=transport, base_url=BASE) as client:
-            while not service.jobs.ready:
+            while not service.queue.ready:
                 await asyncio.sleep(0.005)
             return await scenario(client, service)
 
@@ -57,12 +60,15 @@ class GatedGenerator(KeyphraseGenerator):
         super().__init__(encoder)
         self.gate = threading.Event()
         self.begun = 0
+        self.order: list[str] = []
 
-    def read(self, text: str, *args: Any, **options: Any) -> Reading:
+    def prepare(self, item: object, *args: Any, **options: Any) -> Prepared:
+        text = as_item(item).text
+        self.order.append(text)
         if text.startswith("wait"):
             self.begun += 1
             self.gate.wait(20)
-        return super().read(text, *args, **options)
+        return super().prepare(item, *args, **options)
 
 
 class Process:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import httpx
@@ -10,7 +11,11 @@ import pytest
 from serving_tools import inside
 
 from erukg import KeyphraseGenerator, Settings
+from erukg.core.factors import FACTORS
 from erukg.serving.keys import Keys
+from erukg.serving.limits import ServiceLimits
+from erukg.serving.problems import Problem
+from erukg.serving.request_models import RequestModels, check
 from erukg.serving.service import Service
 
 
@@ -67,8 +72,6 @@ def test_one_bad_document_does_not_harm_the_others(generator: KeyphraseGenerator
 
     async def scenario(client: httpx.AsyncClient, service: Service) -> httpx.Response:
         return await client.post("/v1/keyphrases", content=body, headers={"Content-Type": "application/json"})
-
-    from erukg.serving.limits import ServiceLimits
 
     response = inside(generator, scenario, limits=ServiceLimits(characters=200))
     assert response.status_code == 200
@@ -128,6 +131,8 @@ def test_info_describes_settings_and_limits(generator: KeyphraseGenerator) -> No
     assert info["settings"]["frequency"]["kind"] == "switch"
     assert info["settings"]["neighbours"]["kind"] == "whole"
     assert info["limits"]["documents"] == 100
+    assert list(info["factors"]) == [factor.name for factor in FACTORS]
+    assert info["factors"]["position"]["label"] == FACTORS[0].label
     assert info["collection"] == {"documents": 120}
 
 
@@ -186,6 +191,51 @@ def test_every_error_is_one_sentence_of_json(generator: KeyphraseGenerator, text
     inside(generator, scenario)
 
 
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ([], "The body must be an object, not a list."),
+        ({}, "The body must have either 'text' or 'documents'; give one of them."),
+        ({"text": "a", "setings": {}}, "The body has no field \"setings\"; did you mean 'settings'?"),
+        ({"text": "a", "settings": {"alhpa": 1}}, "'settings' has no field \"alhpa\"; did you mean 'alpha'?"),
+        ({"text": "a", "settings": {"alpha": 2}}, "'settings.alpha' must be a number from 0 to 1, not 2."),
+        ({"text": "a", "settings": {"frequency": 1}}, "'settings.frequency' must be true or false, not 1."),
+        ({"text": "a", "settings": []}, "'settings' must be an object, not a list."),
+        ({"text": "a", "top_k": True}, "'top_k' must be a whole number from 0 to 1000, not true."),
+        ({"text": "a", "top_k": 10**50}, "'top_k' must be a whole number from 0 to 1000, not a number that large."),
+        ({"text": None}, "'text' must be a string, not null."),
+        ({"text": "a", "mode": "extrct"}, "'mode' cannot be \"extrct\"; did you mean 'extract'?"),
+        ({"documents": []}, "'documents' is empty; give at least one entry."),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_and_where(generator: KeyphraseGenerator, body: Any, sentence: str) -> None:
+    response = ask(generator, "/v1/keyphrases", body)
+    assert response.status_code == 422
+    assert response.json() == {"error": sentence}
+
+
+def test_a_refusal_names_the_entry_of_a_list(generator: KeyphraseGenerator) -> None:
+    wrong = ask(generator, "/v1/rank", {"text": "a", "phrases": ["a", 1]})
+    assert wrong.json() == {"error": "'phrases[1]' must be a string, not 1."}
+    missing = ask(generator, "/v1/rank", {"text": "a"})
+    assert missing.json() == {"error": "'phrases' is missing; give it."}
+    of_two = ask(generator, "/v1/keyphrases", {"documents": [{"id": 5, "text": "a"}, {"txt": "a"}]})
+    assert [one["error"] for one in of_two.json()["results"]] == [
+        "'document.id' must be a string, not 5.",
+        "The document has no field \"txt\"; did you mean 'text'?",
+    ]
+
+
+def test_many_unknown_fields_cost_little() -> None:
+    body = {str(i): 0 for i in range(400_000)}
+    begin = time.perf_counter()
+    models = RequestModels(ServiceLimits(), Settings())
+    for given in (body, {"text": "a", "settings": body}):
+        with pytest.raises(Problem):
+            check(models.keyphrases, given)
+    assert time.perf_counter() - begin < 1
+
+
 def test_cors_is_off_unless_asked_for(generator: KeyphraseGenerator, text: str) -> None:
     origin = {"Origin": "https://pages.example"}
 
@@ -238,7 +288,12 @@ def test_a_comparison_of_keys_looks_at_every_key_in_full(monkeypatch: pytest.Mon
 
     compared: list[tuple[bytes, bytes]] = []
     real = hmac.compare_digest
-    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or real(a, b))
+
+    def compare(a: bytes, b: bytes) -> bool:
+        compared.append((a, b))
+        return real(a, b)
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
     keys = Keys(["first-secret-key", "second-secret-key"])
     for given in ("first-secret-key", "wrong", ""):
         compared.clear()

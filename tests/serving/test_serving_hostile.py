@@ -25,7 +25,7 @@ def post(generator: KeyphraseGenerator, path: str, bodies: list[tuple[bytes, dic
     async def scenario(client: httpx.AsyncClient, service: Service) -> list[httpx.Response]:
         return [await client.post(path, content=body, headers=headers) for body, headers in bodies]
 
-    return inside(generator, scenario, limits=ServiceLimits(pdf_seconds=2, pdf_pages=50, seconds=10))
+    return inside(generator, scenario, limits=ServiceLimits(pdf_seconds=4, pdf_pages=50, seconds=20))
 
 
 BODIES: list[tuple[bytes, str, int]] = [
@@ -145,7 +145,7 @@ def test_hostile_files_cost_little_and_answer_4xx(generator: KeyphraseGenerator)
     files = {
         "many pages": (pdf_samples.many_pages(), 422, "5000 pages"),
         "bomb": (pdf_samples.bomb(), 422, ""),
-        "endless": (pdf_samples.endless(), 422, "within 2 s"),
+        "endless": (pdf_samples.endless(), 422, "within 4 s"),
         "cut off": (good[: len(good) // 2], 422, ""),
         "garbage": (b"%PDF-1.7\n" + bytes(range(256)) * 200, 422, ""),
         "no text": (pdf_samples.pdf([pdf_samples.page("")]), 422, "no text"),

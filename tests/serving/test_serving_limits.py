@@ -13,6 +13,7 @@ import pytest
 from serving_tools import GatedGenerator, inside
 
 from erukg import KeyphraseGenerator
+from erukg.core.inputs import as_item
 from erukg.errors import SettingsError
 from erukg.serving.app import create_app
 from erukg.serving.limits import ServiceLimits
@@ -87,7 +88,7 @@ def test_a_full_queue_answers_429_at_once_and_takes_up_again(gated: GatedGenerat
         while not gated.begun:
             await asyncio.sleep(0.005)
         accepted += [asyncio.create_task(ask("wait, graph data")) for _ in range(3)]
-        while service.jobs.waiting < 3:
+        while service.queue.waiting < 3:
             await asyncio.sleep(0.005)
         for body in ({"text": "one more"}, {"documents": [{"text": "a"}] * 3}, {"text": "x" * 100_000}):
             begin = time.perf_counter()
@@ -101,7 +102,7 @@ def test_a_full_queue_answers_429_at_once_and_takes_up_again(gated: GatedGenerat
         gated.gate.set()
         assert [r.status_code for r in await asyncio.gather(*accepted)] == [200] * 4
         assert (await ask("one more")).status_code == 200
-        assert service.jobs.waiting == service.jobs.running == 0
+        assert service.queue.waiting == service.queue.running == 0
 
     inside(gated, scenario, limits=ServiceLimits(queue=3, documents=3))
 
@@ -111,10 +112,10 @@ def test_a_request_takes_all_its_places_in_the_queue_or_none(gated: GatedGenerat
         first = asyncio.create_task(client.post("/v1/keyphrases", json={"documents": [{"text": "wait"}] * 3}))
         while not gated.begun:
             await asyncio.sleep(0.005)
-        assert service.jobs.waiting == 2
+        assert service.queue.waiting == 2
         two = await client.post("/v1/keyphrases", json={"documents": [{"text": "a"}] * 2})
         assert two.status_code == 429
-        assert service.jobs.waiting == 2
+        assert service.queue.waiting == 2
         gated.gate.set()
         assert (await first).status_code == 200
 
@@ -127,12 +128,12 @@ def test_small_requests_are_not_kept_waiting_by_a_large_one(gated: GatedGenerato
         while not gated.begun:
             await asyncio.sleep(0.005)
         small = asyncio.create_task(client.post("/v1/keyphrases", json={"text": "graph data"}))
-        while service.jobs.waiting < 50:
+        while service.queue.waiting < 50:
             await asyncio.sleep(0.005)
         gated.gate.set()
         assert (await small).status_code == 200
-        assert not large.done()
         assert (await large).status_code == 200
+        assert [text for text in gated.order if text in ("wait", "graph data")].index("graph data") <= 2
 
     inside(gated, scenario)
 
@@ -142,7 +143,7 @@ def test_what_takes_too_long_ends_in_504_and_leaves_the_queue(gated: GatedGenera
         response = await client.post("/v1/keyphrases", json={"documents": [{"text": "wait"}] * 5})
         assert response.status_code == 504
         assert "longer than 0.2 s" in response.json()["error"]
-        assert service.jobs.waiting == 0
+        assert service.queue.waiting == 0
         gated.gate.set()
         assert (await client.post("/v1/keyphrases", json={"text": "graph data"})).status_code == 200
         assert gated.begun == 1
@@ -167,7 +168,7 @@ def test_documents_of_a_client_that_left_leave_the_queue(gated: GatedGenerator) 
             sent.append(message)
 
         await create_app(service)({**scope, "headers": headers}, receive, send)
-        assert service.jobs.waiting == 0
+        assert service.queue.waiting == 0
         assert 'erukg_requests_total{path="/v1/keyphrases",status="499"} 1' in service.metrics.text()
         gated.gate.set()
 
@@ -181,13 +182,13 @@ def test_bytes_held_by_all_requests_have_a_limit(gated: GatedGenerator) -> None:
         first = asyncio.create_task(client.post("/v1/keyphrases", json={"text": "wait" + "x" * 3000}))
         while not gated.begun:
             await asyncio.sleep(0.005)
-        assert service.held.bytes > 3000
+        assert service.budget.used > 3000
         refused = await client.post("/v1/keyphrases", json={"text": "x" * 3000})
         assert refused.status_code == 429
         assert refused.headers["retry-after"] == "1"
         gated.gate.set()
         assert (await first).status_code == 200
-        assert service.held.bytes == 0
+        assert service.budget.used == 0
 
     inside(gated, scenario, limits=ServiceLimits(held_bytes=5000))
 
@@ -195,14 +196,15 @@ def test_bytes_held_by_all_requests_have_a_limit(gated: GatedGenerator) -> None:
 def test_one_failing_document_is_reported_without_its_text(
     generator: KeyphraseGenerator, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    real = KeyphraseGenerator.read
+    real = KeyphraseGenerator.prepare
 
-    def fail(self: KeyphraseGenerator, text: str, *args: Any, **options: Any) -> Any:
+    def fail(self: KeyphraseGenerator, item: object, *args: Any, **options: Any) -> Any:
+        text = as_item(item).text
         if text.startswith("secret"):
             raise ArithmeticError(f"cannot cope with {text}")
-        return real(self, text, *args, **options)
+        return real(self, item, *args, **options)
 
-    monkeypatch.setattr(KeyphraseGenerator, "read", fail)
+    monkeypatch.setattr(KeyphraseGenerator, "prepare", fail)
 
     async def scenario(client: httpx.AsyncClient, service: Service) -> list[httpx.Response]:
         documents = [{"text": "graph data"}, {"id": "s", "text": "secret plans"}]

@@ -165,11 +165,15 @@ def _format_of(path: Path | None) -> Format:
     return Format(suffix) if suffix in (Format.csv, Format.parquet) else Format.json
 
 
+def _as_it_is(document: InputDocument, result: Any) -> Any:
+    return result
+
+
 def process(
     source: Source,
     output: Output[WriterT],
     work: Work[ResultT],
-    row: Callable[[InputDocument, ResultT], Row] = lambda document, result: result,  # type: ignore[assignment,return-value]
+    row: Callable[[InputDocument, ResultT], Row] = _as_it_is,
 ) -> None:
     """Run `work` over the documents and write the row of each as it comes; leaves with the right exit code."""
     table = output.writer if isinstance(output.writer, TableWriter) else None

@@ -19,8 +19,7 @@ from erukg.core.settings import Settings
 from erukg.io import InputDocument
 from erukg.io.outputs import Output
 from erukg.io.writers import Row, Utf8
-from erukg.serving.report import Report, report_row
-from erukg.serving.report.parts import escaped
+from erukg.serving.report import Report, escaped, report_row
 
 __all__ = ["app"]
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from erukg.cli._options import ModelOptions, option, options
 from erukg.core.settings import Settings
+from erukg.serving import require_service
 from erukg.serving.keys import VARIABLE, load_keys
 from erukg.serving.limits import ServiceLimits
+
+if TYPE_CHECKING:
+    from erukg.generator import KeyphraseGenerator
+    from erukg.serving.service import Comparisons
 
 __all__ = ["app"]
 
@@ -58,9 +63,15 @@ def serve(
 
     SIGTERM stops it when everything accepted is answered. For example: erukg serve --port 8080 --workers 2
     """
-    from erukg.serving.running import Options, run
+    require_service()
+    from erukg.research.baselines.comparisons import comparisons
+    from erukg.serving.server import ServerOptions, run
 
-    service = Options(
+    def load() -> tuple[KeyphraseGenerator, Comparisons]:
+        generator = parts.load(settings)
+        return generator, comparisons(generator)
+
+    service = ServerOptions(
         host=host,
         port=port,
         workers=workers,
@@ -72,4 +83,4 @@ def serve(
         grace_seconds=grace_seconds,
         request_log=request_log,
     )
-    raise typer.Exit(run(lambda: parts.load(settings), service))
+    raise typer.Exit(run(load, service))

@@ -32,7 +32,7 @@ def numbered_lines(path: Path, limits: Limits | None = None) -> Iterator[tuple[i
                     raise InputError(f"{path}, line {line.number}: {line.problem}")
                 yield line.number, line.text
     except (OSError, *DAMAGED) as error:
-        raise InputError(f"{path}: {sentence(error)}") from error
+        raise InputError(f"{path} cannot be read: {sentence(error)}") from error
 
 
 def parse_object(text: str) -> dict[str, object]:

@@ -110,7 +110,7 @@ def _decompress(path: Path, part: Path) -> None:
             shutil.copyfileobj(source, copy)
     except DAMAGED as error:
         part.unlink()
-        raise InputError(f"{path} is not packed as its name says, so it cannot be resumed; remove it.") from error
+        raise InputError(f"{path} is not compressed as its name says, so it cannot be resumed; remove it.") from error
 
 
 def _publish(part: Path, path: Path) -> None:

@@ -25,7 +25,7 @@ def read_phrases(path: Path) -> list[str]:
     try:
         phrases = [phrase.strip() for phrase in (_column if form is FORMS["csv"] else _lines)(path)]
     except (OSError, *DAMAGED) as error:
-        raise InputError(f"{path}: {sentence(error)}") from error
+        raise InputError(f"{path} cannot be read: {sentence(error)}") from error
     phrases = [phrase for phrase in phrases if phrase]
     if not phrases:
         raise InputError(f"There is no phrase in {path}.")

@@ -1,9 +1,15 @@
-"""The HTTP service behind `erukg serve`: keyphrases for requests, in one queue, with a limit on everything.
+"""The HTTP service behind `erukg serve`, its page, and reports made from that page.
 
-`create_app` is the service as an ASGI application; `run` binds a port and serves it in one or several processes.
+`erukg.serving.app.create_app` is the service as an ASGI application, `erukg.serving.server.run` binds a port and serves
+it in one or several processes. `erukg.serving.report` needs none of the service's packages.
 """
 
 from erukg.errors import require
 
-for _module in ("starlette", "uvicorn", "httptools", "python_multipart"):
-    require(_module, "serve", "The service")
+__all__ = ["require_service"]
+
+
+def require_service() -> None:
+    """Raise MissingExtraError unless the packages of the service are installed."""
+    for module in ("starlette", "uvicorn", "httptools", "python_multipart", "pydantic"):
+        require(module, "serve", "The service")

@@ -1,65 +1,61 @@
-"""The service as an ASGI application: paths, and what surrounds every request."""
+"""The service as an ASGI application: its paths, and what surrounds every request."""
 
 from __future__ import annotations
 
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from erukg.serving.openapi import describe
+from erukg.errors import InputError, SettingsError
+from erukg.serving import openapi
+from erukg.serving.openapi import Operation
 from erukg.serving.page import Page
-from erukg.serving.problems import ClientGoneError, Problem, json_response
+from erukg.serving.problems import Problem, json_response
 from erukg.serving.service import PATHS, Service
-from erukg.serving.work import dump
+from erukg.serving.tasks import dump
 
 __all__ = ["create_app"]
 
-_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_NO_KEY_NEEDED = ("/healthz", "/readyz", "/openapi.json", "/")
-_GONE = 499
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_PUBLIC = ("/healthz", "/readyz", "/openapi.json", "/")
+_CLIENT_CLOSED = 499
 
 
 def create_app(service: Service, *, cors: Sequence[str] = ()) -> ASGIApp:
     """The application; `cors` are the origins whose pages may use it, none by default."""
-    page = Page()
-    description = dump(describe(service))
+    page, models = Page(), service.models
+    operations = [
+        Operation("POST", "/v1/keyphrases", service.keyphrases, openapi.KeyphraseResults, models.keyphrases),
+        Operation("POST", "/v1/rank", service.rank, openapi.RankResults, models.rank),
+        Operation("POST", "/v1/expand", service.expand, openapi.ExpandResults, models.expand),
+        Operation("POST", "/v1/read", service.read, openapi.FileText),
+        Operation("POST", "/v1/baseline", service.baseline, openapi.RankResults, models.baseline, statuses=(401, 404)),
+        Operation("GET", "/v1/baselines", service.baseline_list, openapi.BaselineList),
+        Operation("GET", "/v1/info", service.info, openapi.Info),
+        Operation("GET", "/healthz", service.healthz, openapi.Status, statuses=()),
+        Operation("GET", "/readyz", service.readyz, openapi.Status, statuses=(503,)),
+        Operation("GET", "/metrics", service.show_metrics, None),
+    ]
+    description = dump(openapi.describe(operations, keys=bool(service.keys)))
 
-    async def openapi(request: Request) -> Response:
+    async def description_json(request: Request) -> Response:
         return json_response(description)
 
-    @asynccontextmanager
-    async def lifespan(app: object) -> AsyncIterator[None]:
-        async with service.running():
-            yield
-
-    handlers: dict[str, tuple[str, Any]] = {
-        "/v1/keyphrases": ("POST", service.keyphrases),
-        "/v1/rank": ("POST", service.rank),
-        "/v1/expand": ("POST", service.expand),
-        "/v1/read": ("POST", service.read),
-        "/v1/baseline": ("POST", service.baseline),
-        "/v1/baselines": ("GET", service.baseline_list),
-        "/v1/info": ("GET", service.info),
-        "/healthz": ("GET", service.healthz),
-        "/readyz": ("GET", service.readyz),
-        "/metrics": ("GET", service.show_metrics),
-        "/openapi.json": ("GET", openapi),
-        "/": ("GET", page.index),
-        "/assets/{name}": ("GET", page.asset),
-    }
-    routes = [Route(path, handlers[path][1], methods=[handlers[path][0]]) for path in PATHS]
-    inner: ASGIApp = _Answers(Router(routes, redirect_slashes=False, lifespan=lifespan), service)
+    routes = [Route(o.path, o.handler, methods=[o.method]) for o in operations]
+    pages = {"/openapi.json": description_json, "/": page.index, "/assets/{name}": page.asset}
+    routes += [Route(path, handler, methods=["GET"]) for path, handler in pages.items()]
+    handle = _error_handler(service)
+    inner: ASGIApp = ExceptionMiddleware(_GuardedRouter(routes, service), {Exception: handle, HTTPException: handle})
     if cors:
         inner = CORSMiddleware(
             inner,
@@ -68,68 +64,53 @@ def create_app(service: Service, *, cors: Sequence[str] = ()) -> ASGIApp:
             allow_headers=["authorization", "content-type", "x-api-key", "x-request-id"],
             expose_headers=["retry-after", "x-request-id"],
         )
-    return _Envelope(inner, service)
+    return _RequestLogging(inner, service)
 
 
-class _Answers:
-    """Lets in only who has a key, where there are keys, and turns all that is raised inside into an answer."""
+class _GuardedRouter(Router):
+    """Routes requests that have a valid API key, where keys are needed."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app = app
-        self._service = service
+    def __init__(self, routes: Sequence[Route], service: Service) -> None:
+        super().__init__(routes, redirect_slashes=False, lifespan=lambda app: service.running())
+        self._keys = service.keys
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        scope["app"] = self  # makes the router raise its refusals instead of answering in plain text
-        begun = False
-
-        async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            if not _open(scope["path"]) and not self._service.keys.admit(Headers(scope=scope)):
-                raise _no_key()
-            await self._app(scope, receive, watched)
-            return
-        except Problem as error:
-            problem = error
-        except HTTPException as error:
-            problem = _http(scope["method"], error)
-        except ClientGoneError:
-            raise
-        except Exception as error:
-            self._service.log.failure(error, scope["erukg.id"])
-            if begun:
-                raise
-            problem = Problem(500, "The service failed on this request; its log says more under the request's id.")
-        scope["erukg.reason"] = problem.reason
-        await problem.response()(scope, receive, send)
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope["app"] = self  # makes the router raise its errors instead of answering in plain text
+            public = scope["path"] in _PUBLIC or scope["path"].startswith("/assets/")
+            if not public and not self._keys.admit(Headers(scope=scope)):
+                sentence = "An API key is needed; send it as Authorization: Bearer KEY or as X-API-Key: KEY."
+                raise Problem(401, sentence, {"WWW-Authenticate": "Bearer"}, "api_key")
+        await super().app(scope, receive, send)
 
 
-def _no_key() -> Problem:
-    sentence = "An API key is needed; send it as Authorization: Bearer KEY or as X-API-Key: KEY."
-    return Problem(401, sentence, {"WWW-Authenticate": "Bearer"}, "api_key")
+def _error_handler(service: Service) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Turns everything that is raised for a request into its answer."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        match error:
+            case ClientDisconnect():
+                raise error
+            case Problem():
+                problem = error
+            case InputError() | SettingsError():
+                problem = Problem(422, str(error))
+            case HTTPException(status_code=404):
+                problem = Problem(404, "There is nothing at this path; GET /openapi.json lists all paths.")
+            case HTTPException(status_code=405):
+                sentence = f"This path does not accept {request.method}; GET /openapi.json says what it accepts."
+                problem = Problem(405, sentence, error.headers)
+            case _:
+                service.log.failure(error, request.scope["erukg.id"])
+                problem = Problem(500, "The service failed on this request; its log says more under the request's id.")
+        request.scope["erukg.reason"] = problem.reason
+        return problem.response()
+
+    return handle
 
 
-def _open(path: str) -> bool:
-    return path in _NO_KEY_NEEDED or path.startswith("/assets/")
-
-
-def _http(method: str, error: HTTPException) -> Problem:
-    """The router's own refusals, in the words of all others."""
-    sentences = {
-        404: "There is nothing at this path; GET /openapi.json lists what there is.",
-        405: f"This path does not take {method}; GET /openapi.json says what it takes.",
-    }
-    return Problem(error.status_code, sentences.get(error.status_code, f"{error.detail}."), error.headers)
-
-
-class _Envelope:
-    """Around every request: its id, its line in the log and its numbers."""
+class _RequestLogging:
+    """Gives every request an id, a line in the log and its share of the metrics."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -142,11 +123,10 @@ class _Envelope:
         service = self._service
         begin = time.perf_counter()
         given = Headers(scope=scope).get("x-request-id", "")
-        id = given if _ID.fullmatch(given) else secrets.token_hex(8)
-        scope["erukg.id"] = id
-        status = _GONE
+        id = scope["erukg.id"] = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        status = _CLIENT_CLOSED
 
-        async def answer(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -159,20 +139,20 @@ class _Envelope:
             await send(message)
 
         try:
-            await self._app(scope, receive, answer)
-        except ClientGoneError:
-            pass  # counted and logged with the status of those who left
+            await self._app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            pass  # counted and logged with a status of its own
         finally:
             seconds = time.perf_counter() - begin
-            path = _name(scope["path"])
+            path = _path_label(scope["path"])
             service.metrics.request(path, status, seconds)
             if reason := scope.get("erukg.reason"):
                 service.metrics.add(f"rejected.{reason}")
             service.log.request(id, scope["method"], path, status, seconds, scope.get("erukg.documents", 0))
 
 
-def _name(path: str) -> str:
-    """The path as logs and metrics know it: what is not ours may be anything, and is not repeated."""
+def _path_label(path: str) -> str:
+    """The path in logs and metrics: unknown paths may hold anything, and are not repeated."""
     if path in PATHS:
         return path
     return "/assets/{name}" if path.startswith("/assets/") else "other"

@@ -1,90 +1,67 @@
-"""Request bodies: read with a limit on bytes and time, and parsed as JSON that means one thing only."""
+"""Request bodies: received with limits on bytes and time, and parsed as strict JSON."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from starlette.requests import Request
 
-from erukg.serving.problems import ClientGoneError, Problem
+from erukg.serving.problems import Problem
 
-__all__ = ["Held", "media_type", "parse_json", "read_body"]
-
-_CLOSE = {"Connection": "close"}
+__all__ = ["ByteBudget", "media_type", "parse_json", "read_body"]
 
 
-class Held:
-    """Counts the bytes of all bodies that are being read or worked on, against one limit."""
+class ByteBudget:
+    """Limits the bytes of all bodies that are being received or processed at a time."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.bytes = 0
+        self.used = 0
 
     @contextmanager
-    def share(self) -> Iterator[_Share]:
-        """A request's part of it, given back at the end."""
-        share = _Share(self)
+    def reserve(self) -> Iterator[Callable[[int], None]]:
+        """A function that takes bytes from the budget for one request; they are given back at the end."""
+        taken = 0
+
+        def take(count: int) -> None:
+            nonlocal taken
+            taken += count
+            self.used += count
+            if self.used > self.limit:
+                sentence = "The service already holds as many bytes of other requests as it may; try again in a second."
+                raise Problem(429, sentence, {"Retry-After": "1"}, "held_bytes")
+
         try:
-            yield share
+            yield take
         finally:
-            self.bytes -= share.bytes
+            self.used -= taken
 
 
-class _Share:
-    def __init__(self, held: Held) -> None:
-        self._held = held
-        self.bytes = 0
-
-    def take(self, count: int) -> None:
-        self.bytes += count
-        self._held.bytes += count
-        if self._held.bytes > self._held.limit:
-            raise Problem(
-                429,
-                "The service holds as many bytes of other requests as it may; try again in a second.",
-                {"Retry-After": "1"},
-                "held_bytes",
-            )
-
-
-async def read_body(request: Request, limit: int, seconds: float, share: _Share) -> bytes:
-    """The whole body; raises Problem when it is over the limit or too slow."""
+async def read_body(request: Request, limit: int, seconds: float, take: Callable[[int], None]) -> bytes:
+    """The whole body, its bytes taken from a budget; raises Problem when it is over the limit or too slow."""
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Problem(415, "Compressed bodies are not taken; send it without Content-Encoding.")
+        raise Problem(415, "Compressed bodies are not accepted; send it without Content-Encoding.")
     announced = request.headers.get("content-length", "0")
     if announced.isascii() and announced.isdigit() and int(announced[:20]) > limit:
         raise _too_large(limit)
     chunks: list[bytes] = []
     total = 0
-    async with _deadline(seconds):
-        more = True
-        while more:
-            message = await request.receive()
-            if message["type"] != "http.request":
-                raise ClientGoneError
-            chunk = message.get("body", b"")
-            total += len(chunk)
-            if total > limit:
-                raise _too_large(limit)
-            share.take(len(chunk))
-            chunks.append(chunk)
-            more = message.get("more_body", False)
-    return b"".join(chunks)
-
-
-@asynccontextmanager
-async def _deadline(seconds: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(seconds):
-            yield
+            async for chunk in request.stream():
+                total += len(chunk)
+                if total > limit:
+                    raise _too_large(limit)
+                take(len(chunk))
+                chunks.append(chunk)
     except TimeoutError:
-        raise Problem(
-            408, f"The body did not arrive within {seconds:g} s; send it faster, or less of it.", _CLOSE, "slow_body"
-        ) from None
+        sentence = f"The body did not arrive within {seconds:g} s; send it faster, or send less."
+        raise Problem(408, sentence, {"Connection": "close"}, "slow_body") from None
+    return b"".join(chunks)
 
 
 def _too_large(limit: int) -> Problem:
@@ -104,7 +81,7 @@ def parse_json(request: Request, body: bytes) -> Any:
     if kind != "application/json":
         raise Problem(415, "The body must be JSON; send it with the header Content-Type: application/json.")
     if parameters.get("charset", "utf-8") not in ("utf-8", "utf8"):
-        raise Problem(415, "JSON is taken in UTF-8 only; send it so, and without another charset.")
+        raise Problem(415, "JSON must be in UTF-8; send it without another charset.")
     try:
         return json.loads(body.decode("utf-8-sig"), parse_constant=_not_json)
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""API keys: who may ask."""
+"""API keys: who may use the service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST_FILE = 1_000_000
 
 
 class Keys:
-    """The keys that are let in; none means that everybody is."""
+    """The accepted keys; without any, no key is needed."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self._digests = [_digest(key.encode()) for key in keys]
@@ -27,13 +27,13 @@ class Keys:
         return bool(self._digests)
 
     def admit(self, headers: Mapping[str, str]) -> bool:
-        """Whether `Authorization: Bearer KEY` or `X-API-Key: KEY` has a right one."""
+        """Whether `Authorization: Bearer KEY` or `X-API-Key: KEY` holds an accepted one."""
         if not self._digests:
             return True
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         given = bearer.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
         digest = _digest(given.encode("latin-1", "replace"))
-        # Digests are of one length, and all are compared: the time says nothing about any key.
+        # Digests have one length, and all are compared: the time taken reveals nothing about any key.
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
 
 
@@ -42,19 +42,19 @@ def _digest(key: bytes) -> bytes:
 
 
 def load_keys(file: Path | None) -> Keys:
-    """The keys in the environment variable and in the file, one a line; lines that begin with # are comments."""
+    """The keys in the environment variable and in the file, one per line; lines that begin with # are comments."""
     found = [os.environ[VARIABLE]] if os.environ.get(VARIABLE) else []
     if file is not None:
         try:
             with file.open("rb") as stream:
                 lines = stream.read(_LARGEST_FILE).decode("ascii").splitlines()
         except OSError as error:
-            raise InputError(f"{file}: {error.strerror}; name a file with one API key a line.") from error
+            raise InputError(f"{file}: {error.strerror}; name a file with one API key per line.") from error
         except UnicodeDecodeError as error:
-            raise InputError(f"{file} has a key that is not plain ASCII; use letters, digits and signs.") from error
+            raise InputError(f"{file} has a key that is not plain ASCII; use letters and digits.") from error
         keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
         if not keys:
-            raise InputError(f"{file} holds no API key; write one a line.")
+            raise InputError(f"{file} holds no API key; write one per line.")
         found += keys
     for key in found:
         if len(key) < _SHORTEST or not (key.isascii() and key.isprintable()) or " " in key:

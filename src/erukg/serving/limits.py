@@ -1,4 +1,4 @@
-"""How much the service takes: of one request, and of all of them together."""
+"""The limits of the service: on one request, and on all of them together."""
 
 from __future__ import annotations
 
@@ -21,19 +21,17 @@ class ServiceLimits:
 
     body_bytes: int = _limit(8_000_000, 1_000, 1_000_000_000, "Largest request body, in bytes.")
     file_bytes: int = _limit(20_000_000, 1_000, 1_000_000_000, "Largest file to read, in bytes.")
-    held_bytes: int = _limit(
-        256_000_000, 1_000, 100_000_000_000, "Bytes of all bodies held at a time; beyond that 429."
-    )
-    queue: int = _limit(256, 1, 1_000_000, "Documents that may wait; beyond that 429.")
-    documents: int = _limit(100, 1, 100_000, "Documents in a request.")
-    characters: int = _limit(200_000, 100, 20_000_000, "Characters in a document.")
-    phrases: int = _limit(10_000, 1, 1_000_000, "Phrases to rank in a request.")
+    held_bytes: int = _limit(256_000_000, 1_000, 100_000_000_000, "Bytes of all bodies held at a time; beyond it 429.")
+    queue: int = _limit(256, 1, 1_000_000, "Documents that may wait; beyond it 429.")
+    documents: int = _limit(100, 1, 100_000, "Documents per request.")
+    characters: int = _limit(200_000, 100, 20_000_000, "Characters per document.")
+    phrases: int = _limit(10_000, 1, 1_000_000, "Phrases to rank per request.")
     top_k: int = _limit(1_000, 1, 100_000, "Largest top_k.")
-    baseline_characters: int = _limit(50_000, 100, 1_000_000, "Characters in a document for a baseline.")
-    seconds: float = _limit(60.0, 0.01, 3_600, "Longest time for a request, waiting included; then 504.")
+    baseline_characters: int = _limit(50_000, 100, 1_000_000, "Characters per document for a baseline.")
+    seconds: float = _limit(60.0, 0.01, 3_600, "Longest time for a request, including waiting; then 504.")
     body_seconds: float = _limit(15.0, 0.1, 3_600, "Longest time for a body to arrive; then 408.")
     idle_seconds: float = _limit(30.0, 0.1, 3_600, "Longest time between requests, headers included.")
-    pdf_pages: int = _limit(500, 1, 100_000, "Pages in a PDF.")
+    pdf_pages: int = _limit(500, 1, 100_000, "Pages per PDF.")
     pdf_seconds: float = _limit(20.0, 0.1, 3_600, "Longest time for parsing a PDF.")
     pdf_memory: int = _limit(1_500_000_000, 100_000_000, 100_000_000_000, "Memory for parsing a PDF, in bytes.")
     pdf_readers: int = _limit(2, 1, 64, "PDFs parsed at a time; four times as many may wait.")

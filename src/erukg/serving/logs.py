@@ -1,4 +1,4 @@
-"""Logs as lines of JSON on standard error: one a request, one an event, and never a document's text."""
+"""Logs as lines of JSON on standard error: one per request and event, and never a document's text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any
 __all__ = ["Log", "where"]
 
 
-# Lines of requests are written together this often: every write lets the threads that compute have the interpreter,
-# and whoever is answered next would wait until it is free again.
-_TOGETHER = 0.05
+# Lines of requests are written together this often: every write releases the interpreter to the computing threads, and
+# the next answer would wait until it is free again.
+_FLUSH_SECONDS = 0.05
 
 
 class Log:
@@ -25,25 +25,25 @@ class Log:
 
     def __init__(self, *, requests: bool = True) -> None:
         self.requests = requests
-        self._waiting: list[str] = []
+        self._pending: list[str] = []
 
     def request(self, id: str, method: str, path: str, status: int, seconds: float, documents: int) -> None:
         """One line, written soon; called on the event loop."""
         if not self.requests:
             return
-        if not self._waiting:
-            asyncio.get_running_loop().call_later(_TOGETHER, self.flush)
+        if not self._pending:
+            asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self.flush)
         ms = round(seconds * 1000, 3)
         line = {"id": id, "method": method, "path": path, "status": status, "ms": ms, "documents": documents}
-        self._waiting.append(_line(line))
+        self._pending.append(_line(line))
 
     def flush(self) -> None:
-        """Write the lines that wait."""
-        lines, self._waiting = self._waiting, []
+        """Write the pending lines."""
+        lines, self._pending = self._pending, []
         _write("".join(lines))
 
     def event(self, name: str, **details: Any) -> None:
-        """Something about the service itself: that it started, drains, failed. Written at once."""
+        """An event of the service itself, such as its start or a failure; written at once."""
         _write(_line({"event": name, **details}))
 
     def failure(self, error: BaseException, id: str | None = None) -> None:
@@ -51,7 +51,7 @@ class Log:
         self.event("failure", id=id, error=type(error).__name__, at=where(error))
 
     def capture_uvicorn(self) -> None:
-        """Send what the server library has to say the same way, warnings and worse."""
+        """Write the errors of the server library the same way."""
         logger = logging.getLogger("uvicorn")
         logger.handlers = [_Handler()]
         logger.setLevel(logging.ERROR)
@@ -68,7 +68,7 @@ class _Handler(logging.Handler):
 
 
 def where(error: BaseException) -> list[str]:
-    """The frames that an error came through, innermost last, without any values."""
+    """The stack of an error, innermost frame last, without any values."""
     frames = traceback.extract_tb(error.__traceback__)
     return [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-12:]]
 

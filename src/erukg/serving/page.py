@@ -20,46 +20,35 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 _TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".ico": "image/x-icon",
-    ".woff2": "font/woff2",
-    ".json": "application/json",
-    ".webmanifest": "application/manifest+json",
-    ".txt": "text/plain; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
 }
-_INDEX = "index.html"
 
 
 class Page:
     """The files of `erukg/serving/page` by name: a request's path is looked up here and never on disk."""
 
     def __init__(self) -> None:
-        self._files: dict[str, tuple[bytes, str, str]] = {}
-        folder = files("erukg.serving") / "page"
-        for item in folder.iterdir() if folder.is_dir() else ():
-            kind = _TYPES.get(item.name[item.name.rfind(".") :]) if "." in item.name else None
-            if kind is not None and item.is_file():
+        self._files: dict[str, tuple[bytes, dict[str, str]]] = {}
+        for item in (files("erukg.serving") / "page").iterdir():
+            if kind := _TYPES.get(item.name.rpartition(".")[2]):
                 content = item.read_bytes()
-                self._files[item.name] = content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+                etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+                self._files[item.name] = content, {**HEADERS, "ETag": etag, "Content-Type": kind}
 
     async def index(self, request: Request) -> Response:
-        if _INDEX not in self._files:
-            return Response("This build of the service has no page; its API is described at /openapi.json.\n")
-        return self._send(request, _INDEX)
+        return self._send(request, "index.html")
 
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in self._files or name == _INDEX:
+        if name not in self._files or name == "index.html":
             raise Problem(404, "The page has no file of this name.")
         return self._send(request, name)
 
     def _send(self, request: Request, name: str) -> Response:
-        content, kind, tag = self._files[name]
-        headers = {**HEADERS, "ETag": tag, "Content-Type": kind}
-        if request.headers.get("if-none-match") == tag:
+        content, headers = self._files[name]
+        if request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
         return Response(content, headers=headers)

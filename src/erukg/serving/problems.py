@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-__all__ = ["ClientGoneError", "Problem", "json_response"]
+__all__ = ["Problem", "json_response"]
 
 
 class Problem(Exception):
-    """An answer other than the one asked for. `reason` is what `/metrics` counts it under, if at all."""
+    """An error answer. `reason` is the label that `/metrics` counts it under, if at all."""
 
     def __init__(
         self, status: int, sentence: str, headers: Mapping[str, str] | None = None, reason: str | None = None
@@ -19,16 +19,12 @@ class Problem(Exception):
         super().__init__(sentence)
         self.status = status
         self.sentence = sentence
-        self.headers = dict(headers or {})
+        self.headers = headers
         self.reason = reason
 
     def response(self) -> Response:
         # Escaped to ASCII: the sentence may quote what a client sent, even half of a surrogate pair.
         return json_response(json.dumps({"error": self.sentence}).encode(), self.status, self.headers)
-
-
-class ClientGoneError(Exception):
-    """The client closed its connection; there is nobody to answer."""
 
 
 def json_response(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

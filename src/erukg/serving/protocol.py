@@ -1,4 +1,4 @@
-"""HTTP/1.1 on one connection, with what the server library leaves open: limits on headers, in bytes and time."""
+"""HTTP/1.1 on one connection, with limits that the server library lacks: on headers, in bytes and time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 __all__ = ["protocol"]
 
-_MOST_HEADER_BYTES = 65_536
+_MAX_HEADER_BYTES = 65_536
 
 
 class _Protocol(HttpToolsProtocol):
-    """Closes connections that bring no whole request in time, or headers without end; errors are JSON here too."""
+    """Closes connections without a whole request in time or with endless headers; errors are JSON here too."""
 
     idle_seconds = 30.0
     _timer: asyncio.TimerHandle | None = None
@@ -31,9 +31,9 @@ class _Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._unread += len(data)
         super().data_received(data)
-        if self._at_work():
+        if self._busy():
             self._disarm()
-        elif self._unread > _MOST_HEADER_BYTES and self.cycle is None and not self.transport.is_closing():
+        elif self._unread > _MAX_HEADER_BYTES and self.cycle is None and not self.transport.is_closing():
             self._refuse(431, "The request's headers are too large.")
 
     def on_headers_complete(self) -> None:
@@ -42,13 +42,13 @@ class _Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self._at_work() and not self.transport.is_closing():
+        if not self._busy() and not self.transport.is_closing():
             self._arm()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(400, "This is not an HTTP/1.1 request that can be understood.")
+        self._refuse(400, "This is not a valid HTTP/1.1 request.")
 
-    def _at_work(self) -> bool:
+    def _busy(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
     def _arm(self) -> None:
@@ -63,7 +63,7 @@ class _Protocol(HttpToolsProtocol):
     def _expired(self) -> None:
         # Also ends the rest of a body that was refused: until now it was read and thrown away, so that the
         # client could see the refusal.
-        if not self._at_work() and not self.transport.is_closing():
+        if not self._busy() and not self.transport.is_closing():
             self.transport.close()
 
     def _refuse(self, status: int, sentence: str) -> None:
@@ -74,5 +74,5 @@ class _Protocol(HttpToolsProtocol):
 
 
 def protocol(idle_seconds: float) -> type[asyncio.Protocol]:
-    """The protocol class, with this time for a request's headers to come."""
+    """The protocol class, with this time limit for a request's headers."""
     return type("Protocol", (_Protocol,), {"idle_seconds": idle_seconds})

@@ -5,88 +5,83 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
-from starlette.requests import Request
+from pydantic import BaseModel
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from erukg._version import __version__
 from erukg.backends.threads import cores
 from erukg.core.settings import Settings
-from erukg.errors import InputError, SettingsError
+from erukg.errors import InputError, did_you_mean
 from erukg.generator import KeyphraseGenerator
-from erukg.serving import work
-from erukg.serving.baselines import Baselines
-from erukg.serving.bodies import Held, parse_json, read_body
-from erukg.serving.checking import check
-from erukg.serving.jobs import Batch, Job, Jobs
+from erukg.serving import tasks
+from erukg.serving.bodies import ByteBudget, parse_json, read_body
+from erukg.serving.document_queue import Batch, DocumentQueue, Task
+from erukg.serving.encoding_cache import EncodingCache
+from erukg.serving.files import FileReader, uploaded_file
 from erukg.serving.keys import Keys
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics, resident_bytes
-from erukg.serving.pdfs import Files, sent_file
-from erukg.serving.problems import ClientGoneError, Problem, json_response
-from erukg.serving.readings import RecentReadings
-from erukg.serving.schemas import RequestSchemas
+from erukg.serving.problems import Problem, json_response
+from erukg.serving.report import factor_info
+from erukg.serving.request_models import DocumentsRequest, RequestModels, check
 
-__all__ = ["PATHS", "Service"]
+__all__ = ["PATHS", "Comparisons", "Service"]
 
-PATHS = (
-    "/v1/keyphrases",
-    "/v1/rank",
-    "/v1/expand",
-    "/v1/read",
-    "/v1/baseline",
-    "/v1/baselines",
-    "/v1/info",
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/openapi.json",
-    "/",
-    "/assets/{name}",
+Comparisons: TypeAlias = Mapping[str, tuple[str, Callable[[str, int], Sequence[tuple[str, float]]]]]
+"""Other extractors by name: a label, and a function from a text and top_k to phrases with scores."""
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+PATHS = tuple(
+    "/v1/keyphrases /v1/rank /v1/expand /v1/read /v1/baseline /v1/baselines /v1/info /healthz /readyz /metrics "
+    "/openapi.json / /assets/{name}".split()
 )
-# Whoever waits this long may have left; until then nobody looks.
-_LOOK_AFTER = 1.0
+# Only after this time does a request look whether its client is still there.
+_CHECK_CLIENT_AFTER = 1.0
 _WARM_UP = "A warm engine\nThe first documents of a service are as fast as all that follow."
 
 
 class Service:
-    """Everything a worker process has. `warmed` is told when all is loaded, `broken` when the model cannot be run."""
+    """The state of one worker process. `on_ready` is called when all is loaded, `on_failure` when the model fails."""
 
     def __init__(
         self,
         generator: KeyphraseGenerator,
         *,
+        comparisons: Comparisons | None = None,
         limits: ServiceLimits | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
         metrics: Metrics | None = None,
         log: Log | None = None,
-        warmed: Callable[[], object] = bool,
-        broken: Callable[[BaseException], None] | None = None,
+        on_ready: Callable[[], object] = bool,
+        on_failure: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.generator = generator
-        self.recent = RecentReadings(generator)
+        self.comparisons = comparisons or {}
         self.limits = limits or ServiceLimits()
         self.keys = keys or Keys()
         self.metrics = metrics or Metrics(PATHS)
         self.log = log or Log()
         self.draining = False
-        self.schemas = RequestSchemas.make(self.limits, generator.settings)
-        self.held = Held(self.limits.held_bytes)
-        self.files = Files(self.limits)
-        self.baselines = Baselines(generator)
-        self.jobs = Jobs(threads or cores(), self.limits.queue, self._warm_up, warmed, broken or self.log.failure)
-        background = generator.background
-        self.model = str(getattr(getattr(generator.backend, "folder", None), "name", "unnamed"))
-        self.collection = {"documents": len(background)} if background is not None else None
-        self._end = b'],"model":%s,"collection":%s,"took_ms":%%.3f}' % (
-            work.dump(self.model).replace(b"%", b"%%"),
-            work.dump(self.collection),
+        self.models = RequestModels(self.limits, generator.settings)
+        self.cache = EncodingCache(generator)
+        self.budget = ByteBudget(self.limits.held_bytes)
+        self.files = FileReader(self.limits)
+        self.queue = DocumentQueue(
+            threads or cores(), self.limits.queue, self._warm_up, on_ready, on_failure or self.log.failure
         )
+        background = generator.background
+        self.model = generator.backend.name
+        self.collection = {"documents": len(background)} if background is not None else None
+        self._about = b',"model":%s,"collection":%s' % (tasks.dump(self.model), tasks.dump(self.collection))
 
     def _warm_up(self) -> None:
         self.generator.generate(_WARM_UP)
@@ -94,72 +89,75 @@ class Service:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Starts the threads and keeps the gauges; ends both."""
-        self.jobs.start()
-        gauges = asyncio.create_task(self._gauges())
+        """Starts the threads and keeps the gauges up to date; ends both."""
+        self.queue.start()
+        gauges = asyncio.create_task(self._update_gauges())
         try:
             yield
         finally:
             gauges.cancel()
-            self.jobs.close()
+            self.queue.close()
             self.files.close()
 
-    async def _gauges(self) -> None:
+    async def _update_gauges(self) -> None:
         while True:
             self._measure()
             await asyncio.sleep(1)
 
     def _measure(self) -> None:
-        self.metrics.set("waiting", self.jobs.waiting)
-        self.metrics.set("running", self.jobs.running)
+        self.metrics.set("waiting", self.queue.waiting)
+        self.metrics.set("running", self.queue.running)
         self.metrics.set("memory", resident_bytes())
-        self.metrics.set("ready", self.jobs.ready and not self.draining)
+        self.metrics.set("ready", self.queue.ready and not self.draining)
 
-    # The API.
+    # The API; the docstrings are its OpenAPI summaries.
 
     async def keyphrases(self, request: Request) -> Response:
-        def jobs(body: dict[str, Any]) -> list[Job]:
-            return work.keyphrase_jobs(body, self.generator, self.recent, self.schemas.document)
-
-        return await self._documents(request, self.schemas.keyphrases, jobs)
+        """Keyphrases of one or many documents: those present in the text, and those absent from it."""
+        make = partial(tasks.keyphrase_tasks, self.generator, self.cache, self.models.document)
+        return await self._documents(request, self.models.keyphrases, make)
 
     async def expand(self, request: Request) -> Response:
-        def jobs(body: dict[str, Any]) -> list[Job]:
-            return work.expand_jobs(body, self.generator, self.limits.characters)
-
-        return await self._documents(request, self.schemas.expand, jobs)
+        """Documents with their keyphrases added in separate fields, for a search engine."""
+        make = partial(tasks.expand_tasks, self.generator, self.limits.characters)
+        return await self._documents(request, self.models.expand, make)
 
     async def rank(self, request: Request) -> Response:
-        begin = time.perf_counter()
-        with self._room() as share:
-            body = check(await self._json(request, share), self.schemas.rank)
-            (result,) = await self._run(request, [_settings_checked(lambda: work.run_rank(body, self.generator))])
-        return json_response(b'{"results":%s,"took_ms":%.3f}' % (_raised(result), _ms(begin)))
+        """Your own phrases, ranked by how well they describe a text."""
+        return await self._single(request, self.models.rank, partial(tasks.rank_task, self.generator))
 
     async def baseline(self, request: Request) -> Response:
-        begin = time.perf_counter()
-        with self._room() as share:
-            body = check(await self._json(request, share), self.schemas.baseline)
-            baseline = self.baselines.get(body["system"])
-            (result,) = await self._run(request, [work.run_baseline(baseline, body["text"], body["top_k"])])
-        return json_response(b'{"results":%s,"took_ms":%.3f}' % (_raised(result), _ms(begin)))
+        """The keyphrases that another extractor finds in a text."""
+
+        def task(body: Any) -> Task:
+            if body.system not in self.comparisons:
+                hint = did_you_mean(body.system, self.comparisons, "GET /v1/baselines lists those available.")
+                raise Problem(404, f"There is no baseline '{body.system}'; {hint}")
+            _, extract = self.comparisons[body.system]
+            return lambda: tasks.dump([{"phrase": p, "score": s} for p, s in extract(body.text, body.top_k)])
+
+        return await self._single(request, self.models.baseline, task)
 
     async def read(self, request: Request) -> Response:
-        with self.held.share() as share:
-            body = await read_body(request, self.limits.file_bytes, self.limits.body_seconds, share)
+        """The text of a PDF or text file."""
+        with self.budget.reserve() as take:
+            body = await read_body(request, self.limits.file_bytes, self.limits.body_seconds, take)
             if not body:
                 raise Problem(422, "The body is empty; send a PDF or text in it.")
-            file = await sent_file(request, body)
+            file = await uploaded_file(request, body)
             try:
                 async with asyncio.timeout(self.limits.seconds):
-                    return json_response(work.dump(await self.files.read(file)))
+                    return json_response(tasks.dump(await self.files.read(file)))
             except TimeoutError:
                 raise self._timeout() from None
 
     async def baseline_list(self, request: Request) -> Response:
-        return json_response(work.dump({"results": self.baselines.list()}))
+        """The other extractors available."""
+        names = [{"name": name, "label": label} for name, (label, _) in self.comparisons.items()]
+        return json_response(tasks.dump({"results": names}))
 
     async def info(self, request: Request) -> Response:
+        """Version, model, collection, settings and their ranges, factors of a score, limits."""
         defaults = self.generator.settings
         settings = {
             f.name: {
@@ -171,19 +169,22 @@ class Service:
             }
             for f in dataclasses.fields(Settings)
         }
-        known = {
+        about = {
             "version": __version__,
             "model": self.model,
             "collection": self.collection,
             "settings": settings,
+            "factors": factor_info(),
             "limits": dataclasses.asdict(self.limits),
         }
-        return json_response(work.dump(known))
+        return json_response(tasks.dump(about))
 
     async def healthz(self, request: Request) -> Response:
+        """Whether the process is alive."""
         return json_response(b'{"status":"alive"}')
 
     async def readyz(self, request: Request) -> Response:
+        """Whether it is loaded, warm and not stopping."""
         if self.draining:
             raise Problem(503, "The service is stopping; ask another one.")
         self._measure()
@@ -193,63 +194,56 @@ class Service:
         return json_response(b'{"status":"ready"}')
 
     async def show_metrics(self, request: Request) -> Response:
+        """Metrics for Prometheus."""
         self._measure()
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
-    # How requests are worked on.
-
-    def _room(self) -> Any:
-        """A share of the bytes held, refused at once, before a body is read, when no document would fit the queue."""
-        if self.jobs.full:
-            raise self.jobs.rejection()
-        return self.held.share()
-
-    async def _json(self, request: Request, share: Any) -> Any:
-        body = await read_body(request, self.limits.body_bytes, self.limits.body_seconds, share)
-        return parse_json(request, body)
+    # How requests are processed.
 
     async def _documents(
-        self, request: Request, schemas: tuple[Any, Any], make: Callable[[dict[str, Any]], list[Job]]
+        self, request: Request, model: type[DocumentsRequest], make_tasks: Callable[[Any], list[Task]]
     ) -> Response:
         begin = time.perf_counter()
-        with self._room() as share:
-            given = await self._json(request, share)
-            many = isinstance(given, dict) and "documents" in given
-            body = check(given, schemas[many])
-            results = await self._run(request, _settings_checked(lambda: make(body)))
-        if not many:
-            return self._results([_raised(results[0])], begin)
-        return self._results(
-            [self._entry(one, result, request) for one, result in zip(body["documents"], results, strict=True)], begin
-        )
+        body, results = await self._process(request, model, make_tasks)
+        if body.many:
+            pairs = zip(body.documents, results, strict=True)
+            entries = [self._entry(given, result, request) for given, result in pairs]
+        else:
+            entries = [_raise_error(results[0])]
+        return _response(b"[" + b",".join(entries) + b"]" + self._about, begin)
+
+    async def _single(self, request: Request, model: type[BaseModel], make_task: Callable[[Any], Task]) -> Response:
+        begin = time.perf_counter()
+        _, (result,) = await self._process(request, model, lambda body: [make_task(body)])
+        return _response(_raise_error(result), begin)
+
+    async def _process(
+        self, request: Request, model: type[_Model], make_tasks: Callable[[_Model], list[Task]]
+    ) -> tuple[_Model, list[bytes | BaseException]]:
+        """The checked body and the results of its tasks, in order; raises Problem when there is no room or no time."""
+        self.queue.check_room()  # before a body is received that would not be processed
+        with self.budget.reserve() as take:
+            raw = await read_body(request, self.limits.body_bytes, self.limits.body_seconds, take)
+            body = check(model, parse_json(request, raw))
+            batch = self.queue.add(make_tasks(body))
+            request.scope["erukg.documents"] = len(batch.tasks)
+            self.metrics.add("documents", len(batch.tasks))
+            try:
+                await self._wait(request, batch)
+            finally:
+                self.queue.cancel(batch)
+        return body, batch.results
 
     def _entry(self, given: Any, result: bytes | BaseException, request: Request) -> bytes:
         if isinstance(result, bytes):
             return result
-        entry, own = work.document_error(given, result)
         self.metrics.add("document_errors")
-        if not own:
+        if not isinstance(result, Problem | InputError):
             self.log.failure(result, request.scope["erukg.id"])
-        return entry
-
-    def _results(self, results: Sequence[bytes], begin: float) -> Response:
-        return json_response(b'{"results":[' + b",".join(results) + self._end % _ms(begin))
-
-    async def _run(self, request: Request, jobs: list[Job]) -> list[bytes | BaseException]:
-        """The results of all jobs, in order; raises Problem when there is no room for them or no time."""
-        batch = self.jobs.add(jobs)
-        request.scope["erukg.documents"] = len(jobs)
-        self.metrics.add("documents", len(jobs))
-        try:
-            await self._wait(request, batch)
-        except TimeoutError:
-            raise self._timeout() from None
-        finally:
-            self.jobs.cancel(batch)
-        return batch.results
+        return tasks.document_error(given, result)
 
     async def _wait(self, request: Request, batch: Batch) -> None:
-        first = min(_LOOK_AFTER, self.limits.seconds)
+        first = min(_CHECK_CLIENT_AFTER, self.limits.seconds)
         await asyncio.wait((batch.done,), timeout=first)
         if batch.done.done():
             return
@@ -257,13 +251,11 @@ class Service:
         try:
             left = max(0.0, self.limits.seconds - first)
             await asyncio.wait((batch.done, gone), timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            if batch.done.done():
-                return
-            if gone.done():
-                raise ClientGoneError
-            raise TimeoutError
         finally:
             gone.cancel()
+        if batch.done.done():
+            return
+        raise ClientDisconnect if gone.done() else self._timeout()
 
     def _timeout(self) -> Problem:
         sentence = f"The answer took longer than {self.limits.seconds:g} s; send less at a time, or try again later."
@@ -275,21 +267,13 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def _settings_checked(make: Callable[[], Any]) -> Any:
-    try:
-        return make()
-    except SettingsError as error:
-        raise Problem(422, str(error)) from None
+def _raise_error(result: bytes | BaseException) -> bytes:
+    """The result of a request's only document; its error is the request's own."""
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
-def _raised(result: bytes | BaseException) -> bytes:
-    """The result of a request's only document; what went wrong with that is the request's own problem."""
-    if isinstance(result, bytes):
-        return result
-    if isinstance(result, InputError):
-        raise Problem(422, str(result)) from None
-    raise result
-
-
-def _ms(begin: float) -> float:
-    return (time.perf_counter() - begin) * 1000
+def _response(results: bytes, begin: float) -> Response:
+    milliseconds = (time.perf_counter() - begin) * 1000
+    return json_response(b'{"results":%s,"took_ms":%.3f}' % (results, milliseconds))

@@ -1,16 +1,17 @@
-"""Worker processes, forked from one that has everything loaded, and forked anew when one dies."""
+"""Worker processes, forked from one that has everything loaded, and forked again when one dies."""
 
 from __future__ import annotations
 
-import contextlib
+import multiprocessing
 import os
-import select
 import signal
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
 
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics
@@ -18,8 +19,8 @@ from erukg.serving.metrics import Metrics
 __all__ = ["supervise"]
 
 # A worker that dies this soon after its start is likely to do so again.
-_SOON = 2.0
-_MOST_IN_A_ROW = 4
+_EARLY_SECONDS = 2.0
+_MAX_EARLY_DEATHS = 4
 
 
 def supervise(
@@ -27,121 +28,101 @@ def supervise(
 ) -> int:
     """Run `work(i)` in `workers` processes until SIGTERM or SIGINT; the exit code.
 
-    On a signal all workers get SIGTERM; those still there `patience` and a bit later are killed.
+    On a signal all workers get SIGTERM; those still running a little later than `patience` seconds are killed.
     """
-    return _Supervisor(work, listening, patience, metrics, log).run(workers)
+    supervisor = _Supervisor(work, metrics, log)
+    try:
+        code = supervisor.run(workers)
+        # Closed here too: otherwise connections would still queue up where nobody accepts them.
+        listening.close()
+        supervisor.stop(patience + 5)
+    finally:
+        supervisor.restore_signals()
+    return code
 
 
 class _Supervisor:
-    def __init__(
-        self, work: Callable[[int], int], listening: socket.socket, patience: float, metrics: Metrics, log: Log
-    ) -> None:
+    def __init__(self, work: Callable[[int], int], metrics: Metrics, log: Log) -> None:
         self._work = work
-        self._listening = listening
-        self._patience = patience
         self._metrics = metrics
         self._log = log
-        self._workers: dict[int, tuple[int, float]] = {}
+        self._workers: dict[int, tuple[ForkProcess, float]] = {}
         self._early_deaths = 0
-        self._stop: int | None = None
+        self._signal: int | None = None
         # Signals arrive as bytes here, so that waiting for them has no gap in which one is missed.
         self._signals, self._wake = os.pipe()
-        for end in (self._signals, self._wake):
-            os.set_blocking(end, False)
+        os.set_blocking(self._wake, False)
+        self._handlers = {s: signal.signal(s, self._note) for s in (signal.SIGTERM, signal.SIGINT)}
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         # Only this process holds the end that is written to: when it is gone, workers read the end of the file.
         self._alive, self._life = os.pipe()
 
-    def run(self, workers: int) -> int:
-        before = {s: signal.signal(s, self._note) for s in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)}
-        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        try:
-            for i in range(workers):
-                self._start(i)
-            code = self._watch()
-            self._end()
-        finally:
-            signal.set_wakeup_fd(-1)
-            for s, handler in before.items():
-                signal.signal(s, handler)
-        return code
-
     def _note(self, number: int, frame: object) -> None:
-        if number != signal.SIGCHLD:
-            self._stop = number
+        self._signal = number
 
-    def _watch(self) -> int:
-        while self._stop is None:
-            self._wait(None)
-            for worker in self._reap():
-                if self._early_deaths >= _MOST_IN_A_ROW:
+    def restore_signals(self) -> None:
+        signal.set_wakeup_fd(-1)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def run(self, workers: int) -> int:
+        """Keep the workers running until a signal comes, or until they die as soon as they start."""
+        for i in range(workers):
+            self._start(i)
+        while self._signal is None:
+            wait([self._signals, *(process.sentinel for process, _ in self._workers.values())])
+            for i in [i for i, (process, _) in self._workers.items() if process.exitcode is not None]:
+                self._replace(i)
+                if self._early_deaths >= _MAX_EARLY_DEATHS:
                     self._log.event("giving up", reason="workers die as soon as they start")
                     return 1
-                if self._stop is None:
-                    self._metrics.restarted(worker)
-                    self._start(worker)
-        self._log.event("stopping", signal=signal.Signals(self._stop).name)
+        self._log.event("stopping", signal=signal.Signals(self._signal).name)
         return 0
 
-    def _wait(self, seconds: float | None) -> None:
-        select.select([self._signals], [], [], seconds)
-        with contextlib.suppress(BlockingIOError):  # the time is over and there was no signal
-            os.read(self._signals, 4096)
+    def stop(self, seconds: float) -> None:
+        """End all workers, by force those still running after this time."""
+        processes = [process for process, _ in self._workers.values()]
+        for process in processes:
+            process.terminate()
+        deadline = time.monotonic() + seconds
+        for process in processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+            process.kill()
+            process.join()
 
-    def _reap(self) -> list[int]:
-        """The workers that have ended since."""
-        out = []
-        for pid, (worker, started) in list(self._workers.items()):
-            found, status = os.waitpid(pid, os.WNOHANG)
-            if not found:
-                continue
-            del self._workers[pid]
-            code = os.waitstatus_to_exitcode(status)
-            if self._stop is None:
-                self._log.event("worker died", worker=worker, worker_pid=pid, code=code)
-            early = time.monotonic() - started < _SOON and code > 0
-            self._early_deaths = self._early_deaths + 1 if early else 0
-            out.append(worker)
-        return out
+    def _replace(self, worker: int) -> None:
+        process, started = self._workers.pop(worker)
+        if self._signal is not None:
+            return
+        code = process.exitcode or 0
+        self._log.event("worker died", worker=worker, worker_pid=process.pid, code=code)
+        early = time.monotonic() - started < _EARLY_SECONDS and code > 0
+        self._early_deaths = self._early_deaths + 1 if early else 0
+        if self._early_deaths < _MAX_EARLY_DEATHS:
+            self._metrics.restarted(worker)
+            self._start(worker)
 
     def _start(self, worker: int) -> None:
-        pid = os.fork()
-        if pid:
-            self._workers[pid] = worker, time.monotonic()
-            return
+        process = multiprocessing.get_context("fork").Process(target=self._run_worker, args=(worker,))
+        self._workers[worker] = process, time.monotonic()
+        process.start()
+
+    def _run_worker(self, worker: int) -> None:
         code = 1
         try:
-            self._become_worker()
+            self.restore_signals()
+            for end in (self._life, self._signals, self._wake):
+                os.close(end)
+            threading.Thread(target=self._follow_parent, daemon=True, name="erukg-parent").start()
             code = self._work(worker)
         except BaseException as error:
             self._log.failure(error)
         finally:
-            # Not sys.exit: nothing of the parent's, such as its clean-up, is this process' to do.
+            # Not sys.exit: the parent's clean-up is not this process' to do.
             sys.stderr.flush()
             os._exit(code)
 
-    def _become_worker(self) -> None:
-        signal.set_wakeup_fd(-1)
-        for s in (signal.SIGTERM, signal.SIGCHLD):
-            signal.signal(s, signal.SIG_DFL)
-        os.close(self._life)
-        os.close(self._signals)
-        os.close(self._wake)
-        threading.Thread(target=self._follow, daemon=True, name="erukg-parent").start()
-
-    def _follow(self) -> None:
+    def _follow_parent(self) -> None:
         """Stop as on SIGTERM when the parent is gone."""
         os.read(self._alive, 1)
         os.kill(os.getpid(), signal.SIGTERM)
-
-    def _end(self) -> None:
-        # Closed here too: otherwise connections would still queue up where nobody takes them.
-        self._listening.close()
-        for pid in self._workers:
-            os.kill(pid, signal.SIGTERM)
-        deadline = time.monotonic() + self._patience + 5
-        while self._workers and time.monotonic() < deadline:
-            self._wait(0.2)
-            self._reap()
-        for pid in self._workers:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)

@@ -29,8 +29,8 @@ function go(view) {
 
 function describe({ version, model, collection }) {
   const name = typeof model === "string" ? model : (model?.name ?? "");
-  const behind = collection ? `${plural(collection.documents, "document")} behind it` : "no collection";
-  byId("made-with").textContent = [name && `model ${name}`, behind].filter(Boolean).join(" · ");
+  const source = collection ? `collection of ${plural(collection.documents, "document")}` : "no collection";
+  byId("made-with").textContent = [name && `model ${name}`, source].filter(Boolean).join(" · ");
   byId("foot").textContent = `erukg ${version}`;
 }
 
@@ -109,10 +109,10 @@ function askForKey(message) {
   const form = el(
     "form",
     { class: "sheet ask-key" },
-    el("label", { for: "key" }, "This service asks for a key"),
+    el("label", { for: "key" }, "This service needs an API key"),
     el("p", { class: "entry-hint" }, message),
     input,
-    el("button", { type: "submit", class: "primary" }, "Use it"),
+    el("button", { type: "submit", class: "primary" }, "Continue"),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -146,7 +146,7 @@ function startReport() {
     pick.value = String(number);
     byId("previous").disabled = number === 0;
     byId("next").disabled = number === documents.length - 1;
-    openResult(documents[number], report.settings);
+    openResult(documents[number], report);
   };
   pick.replaceChildren(...documents.map((document_, i) => el("option", { value: i }, `${i + 1}. ${document_.title}`)));
   pick.addEventListener("change", () => openAt(Number(pick.value)));

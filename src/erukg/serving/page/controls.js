@@ -5,22 +5,22 @@ import { debounce, el } from "./dom.js";
 // Names, and ranges in which turning a setting still changes something; the number beside it takes the whole range.
 const FIRST = [
   { name: "top_k", symbol: "k", label: "phrases of each kind", low: 1, high: 30, step: 1 },
-  { name: "alpha", symbol: "α", label: "own share of words", step: 0.05, others: true },
-  { name: "beta", symbol: "β", label: "own share of phrases", step: 0.05, others: true },
+  { name: "alpha", symbol: "α", label: "this text's share of word weights", step: 0.05, others: true },
+  { name: "beta", symbol: "β", label: "this text's share of phraseness", step: 0.05, others: true },
   { name: "phraseness", symbol: "λ", label: "weight of phraseness", low: 0, high: 4, step: 0.05 },
-  { name: "length_penalty", symbol: "γ", label: "lower: longer phrases", low: -8, high: 0.9, step: 0.05 },
+  { name: "length_penalty", symbol: "γ", label: "lower favours longer phrases", low: -8, high: 0.9, step: 0.05 },
   { name: "neighbours", symbol: "N", label: "similar documents", low: 0, high: 300, step: 5, others: true },
   { name: "diversity", symbol: "δ", label: "diversity", step: 0.05 },
 ];
 const MORE = {
-  position: { label: "how much position counts", low: 0, high: 6, step: 0.1 },
-  single_word: { label: "factor of single words", step: 0.05 },
+  position: { label: "weight of position", low: 0, high: 6, step: 0.1 },
+  single_word: { label: "factor for single words", step: 0.05 },
   absent_phraseness: { symbol: "λ", label: "for phrases not in the text", low: 0, high: 4, step: 0.05, others: true },
   absent_length_penalty: { symbol: "γ", label: "for phrases not in the text", low: -8, high: 0.9, step: 0.05, others: true },
-  neighbour_candidates: { label: "phrases taken from similar documents", low: 0, high: 500, step: 10, others: true },
+  neighbour_candidates: { label: "phrases from similar documents", low: 0, high: 500, step: 10, others: true },
   max_words: { label: "longest phrase, in words", low: 1, high: 10, step: 1 },
-  frequency: { label: "frequent phrases count more" },
-  drop_contained: { label: "drop words inside better phrases" },
+  frequency: { label: "favour frequent phrases" },
+  drop_contained: { label: "drop words contained in better phrases" },
 };
 const WAIT_MS = 90;
 

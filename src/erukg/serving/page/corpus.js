@@ -104,7 +104,7 @@ function progress(what, done, all) {
 function sayProblems(problems) {
   const shown = problems.slice(0, PROBLEMS_SHOWN).join(" ");
   const rest = problems.length - PROBLEMS_SHOWN;
-  const message = rest > 0 ? `${shown} And ${plural(rest, "more problem")} like these.` : shown;
+  const message = rest > 0 ? `${shown} There are ${plural(rest, "more problem")}.` : shown;
   notice(byId("corpus-notice"), message, [["Dismiss", () => byId("corpus-notice").replaceChildren()]]);
 }
 
@@ -152,8 +152,8 @@ function update() {
   const looked = inside.filter(Boolean).length;
   byId("corpus-summary").textContent =
     looked === documents.length
-      ? `${plural(documents.length, "document")}, ${plural(graph.nodes.length, "phrase")} that describe most of them.`
-      : `${looked} of ${plural(documents.length, "document")}, those of the chosen years.`;
+      ? `${plural(documents.length, "document")} and their ${plural(graph.nodes.length, "main phrase")}.`
+      : `${looked} of ${plural(documents.length, "document")}, in the selected years.`;
   byId("corpus-detail").replaceChildren(...(chosen === null ? allPhrases(counts) : onePhrase(chosen, inside)));
 }
 

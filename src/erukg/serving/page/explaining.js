@@ -1,22 +1,12 @@
-// Why a phrase has its score: the factors it is the product of, and the weights of its words.
+// Explains a phrase's score: the factors whose product it is, and the weights of its words.
 
 import { el, formatNumber, plural } from "./dom.js";
 import { sourceLink } from "./links.js";
 
-// Symbol, what stands below and above it, and its name.
-const FACTORS = {
-  position: ["ω", "", "p", "position"],
-  phraseness: ["P", "pn", "λ", "phraseness"],
-  informativeness: ["f̂", "", "", "informativeness"],
-};
-
-// The content of the explanation card. `chosen` has found, kind, others (phrases at the same place) and alpha, beta.
+// The content of the explanation card. `chosen` has found, kind, others (phrases at the same place), alpha, beta, and
+// factors: the label and help of each factor, as the service or the report gives them.
 export function explanationCard(chosen, { close, choose }) {
-  const { found, kind, others, alpha, beta } = chosen;
-  const where =
-    kind === "absent"
-      ? `Not in the text; learned from ${plural(found.sources.length, "similar document")}.`
-      : `In the text, ${plural(found.spans.length, "time")}.`;
+  const { found, kind, others } = chosen;
   return [
     el(
       "div",
@@ -24,8 +14,8 @@ export function explanationCard(chosen, { close, choose }) {
       el("h2", { id: "explanation-heading" }, found.phrase),
       el("button", { type: "button", class: "quiet icon", "aria-label": "Close", on: { click: close } }, "×"),
     ),
-    el("p", { class: "where" }, where),
-    ...(found.explanation ? scoreParts(found, kind, alpha, beta) : []),
+    el("p", { class: "where" }, occurrence(found, kind)),
+    ...(found.explanation ? scoreParts(found, chosen) : []),
     others.length > 0 &&
       el(
         "p",
@@ -39,53 +29,50 @@ export function explanationCard(chosen, { close, choose }) {
   ].filter(Boolean);
 }
 
-function scoreParts(found, kind, alpha, beta) {
+function occurrence(found, kind) {
+  if (kind === "absent") return `Not in the text; suggested by ${plural(found.sources.length, "similar document")}.`;
+  return found.spans.length === 1 ? "Occurs once in the text." : `Occurs ${found.spans.length} times in the text.`;
+}
+
+function scoreParts(found, { factors, alpha, beta }) {
   const why = found.explanation;
-  const product = Object.entries(why.factors).map(([name, value]) => {
-    const [symbol, below, above, label] = FACTORS[name] ?? ["", "", "", name.replaceAll("_", " ")];
-    const sign = symbol && el("i", {}, symbol, below && el("sub", {}, below), above && el("sup", {}, above));
-    return el("li", {}, el("b", {}, formatNumber(value)), el("span", {}, sign, ` ${label}`));
-  });
+  // A factor of 1 changes nothing.
+  const used = Object.entries(why.factors)
+    .filter(([, value]) => value !== 1)
+    .map(([name, value]) => ({ name, value, ...(factors[name] ?? { label: name, help: "" }) }));
   return [
     el("h3", {}, "Score"),
     el(
       "ol",
       { class: "product", "aria-label": `Score ${formatNumber(found.score)}, the product of` },
       el("li", { class: "total" }, el("b", {}, formatNumber(found.score)), el("span", {}, "score")),
-      ...product,
+      ...used.map(({ value, label }) => el("li", {}, el("b", {}, formatNumber(value)), el("span", {}, label))),
     ),
     el("h3", {}, "Words"),
     termTable(why.terms, alpha),
-    el("h3", {}, "Parts"),
+    el("h3", {}, "Factors"),
     el(
       "dl",
       { class: "parts" },
-      ...part("f̂", "informativeness", why.informativeness, "What its words weigh in all, over its length."),
-      ...part("P", "phraseness", why.phraseness, phrasenessNote(why, beta), "pn"),
-      ...part("ω", "position", why.position, positionNote(why, kind)),
+      ...used.flatMap(({ name, value, label, help }) => [
+        el("dt", {}, label, el("b", {}, formatNumber(value))),
+        el("dd", {}, [help, detail(name, why, beta)].filter(Boolean).join(" ")),
+      ]),
     ),
   ];
 }
 
-function part(symbol, name, value, note, below = "") {
-  const sign = el("i", {}, symbol, below && el("sub", {}, below));
-  return [
-    el("dt", {}, sign, ` ${name}`, el("b", {}, formatNumber(value))),
-    el("dd", {}, note),
-  ];
-}
-
-function phrasenessNote(why, beta) {
+// What a factor was computed from, for this phrase.
+function detail(name, why, beta) {
+  if (name === "position" && why.words_before !== null)
+    return why.words_before === 0
+      ? "It begins the text."
+      : `It first occurs after ${plural(why.words_before, "word")}.`;
+  if (name !== "phraseness") return "";
   const own = formatNumber(why.phraseness_document);
-  if (beta >= 1) return `How often it is used as a phrase in this text: ${own}.`;
+  if (beta >= 1) return `Here P_pn is ${own}.`;
   const theirs = formatNumber(why.phraseness_neighbours);
-  return `How often it is used as a phrase: ${own} in this text, ${theirs} in similar ones, mixed with β = ${formatNumber(beta)}.`;
-}
-
-function positionNote(why, kind) {
-  if (kind === "absent" || why.words_before === null) return "The same for all phrases that are not in the text.";
-  if (why.words_before === 0) return "It stands at the very beginning.";
-  return `It first stands after ${plural(why.words_before, "word")}; early phrases count more.`;
+  return `Here P_pn is ${formatNumber(why.phraseness)}: ${own} in this text and ${theirs} in similar documents, mixed with β = ${formatNumber(beta)}.`;
 }
 
 function termTable(terms, alpha) {
@@ -109,7 +96,7 @@ function termTable(terms, alpha) {
   return el(
     "table",
     { class: "terms" },
-    el("caption", {}, el("span", { class: "key own" }, "this text"), el("span", { class: "key theirs" }, "similar texts")),
+    el("caption", {}, el("span", { class: "key own" }, "this text"), el("span", { class: "key theirs" }, "similar documents")),
     el(
       "thead",
       { class: "sr-only" },

@@ -72,7 +72,7 @@ function sharedMark() {
   return el("span", { class: "both", title: "in both lists" }, el("span", { class: "sr-only" }, " (in both lists)"));
 }
 
-// Lines that stand where phrases will be, while the first answer is on its way.
+// Placeholder lines while the first answer is awaited.
 export function ghostList(count) {
   const lines = Array.from({ length: count }, (_, i) => el("span", { vars: { "--width": `${85 - ((i * 37) % 45)}%` } }));
   return el("div", { class: "ghosts", "aria-hidden": "true" }, ...lines);

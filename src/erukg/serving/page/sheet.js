@@ -11,14 +11,25 @@ import { phraseKey, segments, strengths } from "./text.js";
 const keyphrases = latestOnly();
 const comparison = latestOnly();
 
-// What is on the sheet now; `result` belongs to `text`, also while the next one is on its way.
-const sheet = { id: null, text: "", result: null, alpha: 1, beta: 1, baseline: null, chosen: null, opener: null };
+// What is shown now; `result` belongs to `text`, also while the next answer is awaited.
+const sheet = {
+  id: null,
+  text: "",
+  result: null,
+  alpha: 1,
+  beta: 1,
+  factors: {},
+  baseline: null,
+  chosen: null,
+  opener: null,
+};
 let turning = null; // the controls; none in a report
 let opening = null; // stops the file that is being read
 let service = null; // what the service said about itself; none in a report
 
 export function startSheet(info, controls) {
   service = info;
+  sheet.factors = info.factors;
   turning = controls;
   byId("entry").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -88,12 +99,11 @@ export function openText(text, id = null) {
 }
 
 // A document whose phrases are known already, as all are in a report.
-export function openResult(document_, made) {
+export function openResult(document_, { settings, factors }) {
   putText(document_.id, document_.text);
   showText(document_.title || document_.id);
   sheet.result = document_.result;
-  sheet.alpha = made.alpha;
-  sheet.beta = made.beta;
+  Object.assign(sheet, { alpha: settings.alpha, beta: settings.beta, factors });
   drawResult();
 }
 
@@ -241,8 +251,8 @@ function theirs(baseline, ours) {
 }
 
 function whyNoneAbsent() {
-  if (turning?.mode() === "extract") return "Extraction looks only at the text. Switch to Generate for these.";
-  if (service && !service.collection) return "There is no collection of other documents to learn from; see erukg collection build.";
+  if (turning?.mode() === "extract") return "Extraction looks only at the text. Switch to Generate for absent phrases.";
+  if (service && !service.collection) return "There is no collection of other documents to suggest phrases; see erukg collection build.";
   return "No similar documents suggest other phrases.";
 }
 
@@ -267,10 +277,10 @@ function choose(kind, index, others = []) {
 }
 
 function drawExplanation() {
-  const { alpha, beta, chosen } = sheet;
+  const { alpha, beta, factors, chosen } = sheet;
   byId("explanation").replaceChildren(
     ...explanationCard(
-      { ...chosen, alpha, beta },
+      { ...chosen, alpha, beta, factors },
       { close: closeExplanation, choose: (other) => choose(other.kind, other.index, swapped(other)) },
     ),
   );
@@ -288,7 +298,7 @@ function chooseAt(mark) {
   choose("present", first, rest.map((index) => ({ kind: "present", index, found: sheet.result.present[index] })));
 }
 
-// After a new answer the chosen phrase may stand elsewhere, or nowhere.
+// After a new answer the chosen phrase may have another place, or none.
 function keepChosen() {
   const key = phraseKey(sheet.chosen.found.phrase);
   for (const kind of ["present", "absent"]) {

@@ -1,4 +1,4 @@
-// Where phrases stand in a text. The service counts code points, a JavaScript string counts UTF-16 units.
+// Where phrases occur in a text. The service counts code points, a JavaScript string counts UTF-16 units.
 
 // The UTF-16 offset of each of the given code point offsets.
 export function toUnits(text, offsets) {

@@ -23,21 +23,21 @@ from erukg.serving.limits import ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics
 from erukg.serving.protocol import protocol
-from erukg.serving.service import PATHS, Service
+from erukg.serving.service import PATHS, Comparisons, Service
 from erukg.serving.supervisor import supervise
 
-__all__ = ["Options", "bind", "run"]
+__all__ = ["ServerOptions", "bind", "run"]
 
-# Threads that compute hold the interpreter for this long before the one that answers gets its turn.
+# How long a computing thread keeps the interpreter before the one that answers gets its turn.
 _SWITCH_SECONDS = 0.001
-# After the last connection was taken, how long requests on those there are may still begin.
+# How long requests may still begin on open connections after the last one was accepted.
 _LINGER_SECONDS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """How to serve. `drain_seconds` is how long connections are still taken after the signal to stop, for load
-    balancers to notice; `grace_seconds` how long accepted requests may then take."""
+class ServerOptions:
+    """How to serve. After the signal to stop, connections are still accepted for `drain_seconds`, so that load
+    balancers notice; accepted requests may then take `grace_seconds`."""
 
     host: str = "127.0.0.1"
     port: int = 8000
@@ -47,7 +47,7 @@ class Options:
     keys: Keys = field(default_factory=Keys)
     cors: tuple[str, ...] = ()
     drain_seconds: float = 0.5
-    grace_seconds: float = 30.0
+    grace_seconds: float = 60.0
     request_log: bool = True
 
 
@@ -55,11 +55,7 @@ def bind(host: str, port: int) -> socket.socket:
     """A listening socket; raises InputError when the address cannot be had."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, proto, _, address = found[0]
-        out = socket.socket(family, kind, proto)
-        out.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        out.bind(address)
-        out.listen(2048)
+        out = socket.create_server(found[0][4][:2], family=found[0][0], backlog=2048)
         out.setblocking(False)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -67,62 +63,63 @@ def bind(host: str, port: int) -> socket.socket:
     return out
 
 
-def run(load: Callable[[], KeyphraseGenerator], options: Options) -> int:
-    """Serve until a signal comes; the exit code. `load` is called once, after the port is bound."""
+def run(load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: ServerOptions) -> int:
+    """Serve until a signal comes; the exit code. `load` is called once, after the port is bound and before workers are
+    forked, and gives the generator and the extractors to compare it with."""
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InputError("Several worker processes need a POSIX system; leave out --workers.")
     log = Log(requests=options.request_log)
     log.capture_uvicorn()
     listening = bind(options.host, options.port)
-    generator = load()
+    generator, comparisons = load()
     if generator.background is None:
         log.event("warning", message="There is no collection, so no absent phrases are found.")
     host, port = listening.getsockname()[:2]
     log.event("listening", host=host, port=port, workers=options.workers)
     if not options.keys and host not in ("127.0.0.1", "::1"):
-        log.event("warning", message="Everybody who can reach this address may use the service; there is no API key.")
+        log.event("warning", message="There is no API key: anyone who can reach this address may use the service.")
     metrics = Metrics(PATHS, options.workers)
 
     def work(worker: int) -> int:
         metrics.use_row(worker)
-        return _serve(generator, options, listening, metrics, log)
+        failures: list[BaseException] = []
+
+        def on_failure(error: BaseException) -> None:
+            failures.append(error)
+            log.event("broken", error=type(error).__name__, message=str(error))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        service = Service(
+            generator,
+            comparisons=comparisons,
+            limits=options.limits,
+            keys=options.keys,
+            threads=options.threads or max(1, cores() // options.workers),
+            metrics=metrics,
+            log=log,
+            on_ready=_freeze,
+            on_failure=on_failure,
+        )
+        _serve(service, options, listening)
+        return 1 if failures else 0
 
     if options.workers == 1:
         return work(0)
-    _settle()
+    _freeze()
     return supervise(work, options.workers, listening, options.drain_seconds + options.grace_seconds, metrics, log)
 
 
-def _settle() -> None:
-    """Move all that is loaded by now, and stays, out of the garbage collector's sight.
+def _freeze() -> None:
+    """Exclude everything that is loaded by now, and stays, from garbage collection.
 
-    Looking through it would pause the service for tens of milliseconds, and in a worker copy the pages it shares.
+    Scanning it would pause the service for tens of milliseconds, and in a worker copy the pages it shares.
     """
     gc.collect()
     gc.freeze()
 
 
-def _serve(
-    generator: KeyphraseGenerator, options: Options, listening: socket.socket, metrics: Metrics, log: Log
-) -> int:
+def _serve(service: Service, options: ServerOptions, listening: socket.socket) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
-    failed: list[BaseException] = []
-
-    def broken(error: BaseException) -> None:
-        failed.append(error)
-        log.event("broken", error=type(error).__name__, message=str(error))
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    service = Service(
-        generator,
-        limits=options.limits,
-        keys=options.keys,
-        threads=options.threads or max(1, cores() // options.workers),
-        metrics=metrics,
-        log=log,
-        warmed=_settle,
-        broken=broken,
-    )
     config = uvicorn.Config(
         create_app(service, cors=options.cors),
         http=protocol(options.limits.idle_seconds),
@@ -136,19 +133,18 @@ def _serve(
         timeout_graceful_shutdown=int(options.grace_seconds) or 1,
     )
     server = _Server(config, service, options.drain_seconds)
-    # Also before and after the library listens to signals itself: none gets lost, and none kills what is ending well.
+    # Set before uvicorn sets its own handlers and kept after it: no signal is lost, and none kills a clean shutdown.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
     server.run([listening])
-    log.flush()
-    return 1 if failed else 0
+    service.log.flush()
 
 
 class _Server(uvicorn.Server):
     """Stops in three steps, so that no request that reaches it is lost.
 
-    First it says so (`/readyz`, `Connection: close`) and goes on; then it takes no more connections, and waits a
-    little for requests on those it has; then it closes the idle ones and answers the rest.
+    First it announces it (`/readyz`, `Connection: close`) and goes on; then it accepts no more connections, and waits
+    a little for requests on the open ones; then it closes the idle ones and answers the rest.
     """
 
     def __init__(self, config: uvicorn.Config, service: Service, drain_seconds: float) -> None:
@@ -171,18 +167,14 @@ class _Server(uvicorn.Server):
         if self._loop is None:
             self.should_exit = True
         else:
-            self._loop.call_soon_threadsafe(self._later)
-
-    def _later(self) -> None:
-        assert self._loop is not None
-        self._loop.call_later(self._drain, self._stop)
+            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain, self._stop)
 
     def _stop(self) -> None:
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for listening in sockets or []:
-            await self._take_waiting(listening)
+            await self._accept_waiting(listening)
             for server in self.servers:
                 server.close()
             listening.close()
@@ -192,7 +184,7 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(0.02)
         await super().shutdown(sockets)
 
-    async def _take_waiting(self, listening: socket.socket) -> None:
+    async def _accept_waiting(self, listening: socket.socket) -> None:
         """Accept the connections that the system has made already; closing the socket would reset them."""
         assert self._loop is not None
         while True:

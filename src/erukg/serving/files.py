@@ -1,9 +1,9 @@
-"""Files sent to the service, as text. PDFs are parsed in processes of their own, a few at a time."""
+"""The text of uploaded files. PDFs are parsed in separate processes, a few at a time."""
 
 from __future__ import annotations
 
 import asyncio
-import io
+from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,18 +20,18 @@ from erukg.serving.bodies import media_type
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
 
-__all__ = ["Files", "sent_file"]
+__all__ = ["FileReader", "uploaded_file"]
 
-_TEXT = ("text/plain", "text/markdown", "application/pdf", "application/octet-stream", "")
-_WAITING = 4
+_ACCEPTED = ("text/plain", "text/markdown", "application/pdf", "application/octet-stream", "")
+_WAITING_PER_READER = 4
 
 
-class Files:
+class FileReader:
     """Turns the bytes of a file into text."""
 
     def __init__(self, limits: ServiceLimits) -> None:
-        self._most = limits.pdf_readers * (1 + _WAITING)
-        self._at_work = 0
+        self._max_active = limits.pdf_readers * (1 + _WAITING_PER_READER)
+        self._active = 0
         self._threads = ThreadPoolExecutor(limits.pdf_readers, thread_name_prefix="erukg-pdf")
         self._limits = Limits(
             document_bytes=limits.characters,
@@ -56,39 +56,39 @@ class Files:
         return {"text": text}
 
     async def _pdf(self, data: bytes) -> dict[str, Any]:
-        if self._at_work >= self._most:
+        if self._active >= self._max_active:
             sentence = "The service is busy with other PDFs; try again in 5 s."
             raise Problem(429, sentence, {"Retry-After": "5"}, "pdf_queue_full")
-        self._at_work += 1
-        task = asyncio.get_running_loop().run_in_executor(self._threads, parse_pdf, data, self._limits)
+        self._active += 1
+        parsing = asyncio.get_running_loop().run_in_executor(self._threads, parse_pdf, data, self._limits)
         # Counted until the process has ended, whether or not somebody still waits for it.
-        task.add_done_callback(self._finished)
-        found = await asyncio.shield(task)
-        # Damaged fonts yield halves of surrogate pairs: whole ones are joined, others replaced.
+        parsing.add_done_callback(self._finished)
+        found = await asyncio.shield(parsing)
+        # Damaged fonts yield halves of surrogate pairs: whole pairs are joined, others replaced.
         text = found.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return {"text": text, "pages": found.pages}
 
-    def _finished(self, task: asyncio.Future[PdfText]) -> None:
-        self._at_work -= 1
-        if not task.cancelled():
-            task.exception()  # taken note of: whoever waited has it too
+    def _finished(self, parsing: asyncio.Future[PdfText]) -> None:
+        self._active -= 1
+        if not parsing.cancelled():
+            parsing.exception()  # marks it as retrieved, in case nobody waits any more
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-async def sent_file(request: Request, body: bytes) -> bytes:
+async def uploaded_file(request: Request, body: bytes) -> bytes:
     """The file in a body: the body itself, or the one file of a form."""
     kind, _ = media_type(request)
     if kind != "multipart/form-data":
-        if kind not in _TEXT:
+        if kind not in _ACCEPTED:
             raise Problem(415, "Only PDF and text can be read; send the file itself, or a form with it in 'file'.")
         return body
     if not parse_options_header(request.headers["content-type"])[1].get(b"boundary"):
         raise Problem(400, "The form has no boundary; let your client make the Content-Type of it.")
     try:
         headers = Headers({"content-type": request.headers["content-type"]})
-        form = await MultiPartParser(headers, _once(body), max_files=1, max_fields=8).parse()
+        form = await MultiPartParser(headers, _stream(body), max_files=1, max_fields=8).parse()
     except MultiPartException as error:
         raise Problem(400, f"The form cannot be read: {error.message}") from None
     # The parser's own errors have no base class of their own that is part of its interface.
@@ -103,8 +103,6 @@ async def sent_file(request: Request, body: bytes) -> bytes:
     raise Problem(422, "The form holds no file; send it in the field 'file'.")
 
 
-async def _once(body: bytes) -> Any:
-    stream = io.BytesIO(body)
-    while chunk := stream.read(1 << 16):
-        yield chunk
+async def _stream(body: bytes) -> AsyncGenerator[bytes, None]:
+    yield body
     yield b""

@@ -1,4 +1,4 @@
-"""The pieces of a report: its beginning, a row a document, and its end."""
+"""A report: the service's page and the keyphrases of some documents in one HTML file that needs no service."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from erukg.core.factors import FACTORS
 from erukg.core.results import Keyphrases
-from erukg.serving.report.bundle import inline_page
+from erukg.serving.bundle import inline_page
 
-__all__ = ["Report", "report_row"]
+__all__ = ["Report", "escaped", "factor_info", "report_row"]
 
 _END = "</body>"
 _DIGITS = 5
@@ -22,7 +23,7 @@ _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u202
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report says about itself. Its text is `begin() + row + "," + row … + end()`."""
+    """What a report says about itself. It is written as a stream: `begin()`, rows joined by commas, `end()`."""
 
     version: str
     model: str
@@ -38,6 +39,7 @@ class Report:
             "model": self.model,
             "collection": None if self.collection is None else {"documents": self.collection},
             "settings": {"alpha": self.alpha, "beta": self.beta},
+            "factors": factor_info(),
             "made": self.made,
         }
         return f'{page}<script type="application/json" id="erukg-report">{escaped(about)[:-1]},"documents":[\n'
@@ -46,6 +48,11 @@ class Report:
         """The rest, with a note for the reader, for instance that documents were left out."""
         _, end, rest = inline_page().rpartition(_END)
         return f'\n],"note":{escaped(note)}}}</script>\n{end}{rest}'
+
+
+def factor_info() -> dict[str, dict[str, str]]:
+    """The label and help of every factor of a score, as the page shows them."""
+    return {factor.name: {"label": factor.label, "help": factor.help} for factor in FACTORS}
 
 
 def report_row(text: str, found: Keyphrases, fields: Mapping[str, object] | None = None) -> dict[str, Any]:

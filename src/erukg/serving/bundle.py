@@ -1,4 +1,4 @@
-"""The page's files as one: its modules in one script, and everything that it loads inside it."""
+"""The page as one HTML file: its JavaScript modules bundled into one script, and its style and icon inlined."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ _LINKED = {
 @cache
 def page_file(name: str) -> str:
     """A file of the page, as text."""
-    # Not as a part of `erukg.serving`: importing that needs the packages of the service.
-    return (files("erukg") / "serving" / "page" / name).read_text("utf-8")
+    return (files("erukg.serving") / "page" / name).read_text("utf-8")
 
 
 def bundle_modules(entry: str) -> str:
-    """A module and all it imports as one script: each in a function of its own, the imported before the importing."""
+    """A module and its imports as one script: each in its own function, imported modules first."""
     parts: list[str] = []
     done: set[str] = set()
 

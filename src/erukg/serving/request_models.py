@@ -1,0 +1,253 @@
+"""The bodies of requests, as pydantic models with the limits and default settings of one service."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic_core import ErrorDetails
+
+from erukg.core.settings import Settings
+from erukg.errors import did_you_mean
+from erukg.serving.limits import ServiceLimits
+from erukg.serving.problems import Problem
+
+__all__ = [
+    "EXAMPLE_TEXT",
+    "BaselineRequest",
+    "DocumentBody",
+    "DocumentsRequest",
+    "ExpandRequest",
+    "KeyphrasesRequest",
+    "RankRequest",
+    "RequestModels",
+    "SettingsBody",
+    "check",
+    "shown",
+]
+
+
+EXAMPLE_TEXT = (
+    "Sea ice thickness from passive microwave radiometry\nWe estimate the thickness of thin sea ice from brightness "
+    "temperatures measured by satellites."
+)
+
+
+def _config(*examples: dict[str, Any], **schema: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": list(examples), **schema})
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    place: ClassVar[str] = "The body"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, given: Any) -> Any:
+        # pydantic would collect an error for every unknown name, and a body has room for a million of them.
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                raise Problem(422, f"{cls.place} has no field {shown(name)}; {did_you_mean(name, cls.model_fields)}")
+        return given
+
+
+class SettingsBody(_Body):
+    """Settings that differ from the service's own; its fields are those of `Settings`."""
+
+    place = "'settings'"
+
+    def apply(self, base: Settings) -> Settings:
+        return base.replace(**self.model_dump(exclude_unset=True)) if self.model_fields_set else base
+
+
+class DocumentBody(_Body):
+    """One of many documents."""
+
+    place = "The document"
+
+    id: str | None = Field(None, max_length=1000, description="Your name for the document; it is returned.")
+    text: str
+
+
+class DocumentsRequest(_Body):
+    """One `text` or many `documents`."""
+
+    text: str
+    documents: list[Any]
+    top_k: int
+    settings: SettingsBody
+
+    @model_validator(mode="after")
+    def _one_or_many(self) -> DocumentsRequest:
+        if len(self.model_fields_set & {"text", "documents"}) != 1:
+            raise Problem(422, "The body must have either 'text' or 'documents'; give one of them.")
+        return self
+
+    @property
+    def many(self) -> bool:
+        return "documents" in self.model_fields_set
+
+
+_EITHER = [{"required": ["text"]}, {"required": ["documents"]}]
+
+
+class KeyphrasesRequest(DocumentsRequest):
+    model_config = _config(
+        {"text": EXAMPLE_TEXT, "top_k": 5},
+        {"documents": [{"id": "a", "text": EXAMPLE_TEXT}, {"text": "Another one."}], "mode": "extract"},
+        {"text": EXAMPLE_TEXT, "settings": {"alpha": 0.6, "diversity": 0.3}, "explain": True},
+        oneOf=_EITHER,
+    )
+
+    mode: Literal["generate", "extract"] = Field(
+        "generate", description="extract: only phrases of the text itself, without the collection."
+    )
+    explain: bool = Field(False, description="Explain each score.")
+
+
+class ExpandRequest(DocumentsRequest):
+    model_config = _config(
+        {"documents": [{"_id": "1", "title": "Sea ice", "text": EXAMPLE_TEXT}], "append": True}, oneOf=_EITHER
+    )
+
+    append: bool = Field(False, description="Also append the phrases to the text.")
+    fields: list[Literal["present", "absent"]] = Field(
+        ["present", "absent"], min_length=1, max_length=2, description="Which phrases to add."
+    )
+
+
+class RankRequest(_Body):
+    model_config = _config({"text": EXAMPLE_TEXT, "phrases": ["sea ice", "remote sensing", "databases"]})
+
+    text: str
+    phrases: list[str]
+    top_k: int
+    settings: SettingsBody
+    explain: bool = Field(False, description="Explain each score.")
+
+
+class BaselineRequest(_Body):
+    model_config = _config({"text": EXAMPLE_TEXT, "system": "textrank", "top_k": 5})
+
+    text: str
+    system: str = Field(max_length=100, description="A name listed by /v1/baselines.")
+    top_k: int
+
+
+class RequestModels:
+    """The models above with the limits of a service put in: what it accepts, and what its OpenAPI document says."""
+
+    def __init__(self, limits: ServiceLimits, defaults: Settings) -> None:
+        text = Annotated[str, Field(max_length=limits.characters, description="The document's text.")]
+        short = Annotated[str, Field(max_length=limits.baseline_characters, description="The document's text.")]
+        top_k = (_number("int", 0, limits.top_k, "How many phrases of each kind."), 10)
+        settings = _settings_model(defaults)
+        options: dict[str, Any] = {"top_k": top_k, "settings": (settings, Field(default_factory=settings))}
+        # Items of any type: what is wrong with one document is reported in its place among the results.
+        many: Any = Field(default_factory=list, min_length=1, max_length=limits.documents)
+        one_or_many: dict[str, Any] = {"text": (text, Field(default_factory=str)), "documents": (list[Any], many)}
+        phrase = Annotated[str, Field(max_length=500)]
+        phrases = Field(max_length=limits.phrases, fail_fast=True, description="The phrases to score.")
+
+        self.document = _with(DocumentBody, text=(text, ...))
+        self.keyphrases = _with(KeyphrasesRequest, **one_or_many, **options)
+        self.expand = _with(ExpandRequest, **one_or_many, **options)
+        self.rank = _with(RankRequest, text=(text, ...), phrases=(list[phrase], phrases), **options)
+        self.baseline = _with(BaselineRequest, text=(short, ...), top_k=top_k)
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def _with(base: type[_Model], **fields: Any) -> type[_Model]:
+    return create_model(base.__name__, __base__=base, **fields)
+
+
+def _settings_model(defaults: Settings) -> type[SettingsBody]:
+    fields: dict[str, Any] = {}
+    for f in dataclasses.fields(Settings):
+        low, high, help = f.metadata.get("low"), f.metadata.get("high"), f.metadata["help"]
+        fields[f.name] = _number(str(f.type), low, high, help), getattr(defaults, f.name)
+    return _with(SettingsBody, **fields)
+
+
+def _number(kind: str, low: float | None, high: float | None, help: str) -> Any:
+    if kind == "bool":
+        return Annotated[bool, Field(description=help)]
+    # In JSON 2.0 is a whole number too.
+    whole = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
+    limited = Field(ge=low, le=high, description=help)
+    return Annotated[int, limited, whole] if kind == "int" else Annotated[float, limited]
+
+
+def check(model: type[_Model], given: Any, name: str = "") -> _Model:
+    """The checked body; raises a Problem (422, or 413 for what is too long) that says what is wrong and where."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise _problem(error.errors(include_url=False)[0], model, name) from None
+
+
+_KINDS = {
+    "string": "a string",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+def _problem(error: ErrorDetails, model: type[BaseModel], name: str) -> Problem:
+    path = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+    where = f"'{path.removeprefix('.')}'" if path else "The body"
+    match error["type"]:
+        case "missing":
+            return Problem(422, f"{where} is missing; give it.")
+        case "string_too_long":
+            most = error["ctx"]["max_length"]
+            return Problem(413, f"{where} is longer than {most} characters; shorten or split it.")
+        case "too_long":
+            return Problem(413, f"{where} has more than {error['ctx']['max_length']} entries; send fewer at a time.")
+        case "too_short":
+            return Problem(422, f"{where} is empty; give at least one entry.")
+        case "string_unicode":
+            return Problem(422, f"{where} holds half of a surrogate pair; send valid Unicode.")
+    schema, given = _schema_at(model, error["loc"]), shown(error["input"])
+    if "enum" in schema and isinstance(error["input"], str):
+        return Problem(422, f"{where} cannot be {given}; {did_you_mean(error['input'], schema['enum'])}")
+    expected = _KINDS[schema["type"]]
+    if "minimum" in schema:
+        expected += f" from {schema['minimum']} to {schema['maximum']}"
+    return Problem(422, f"{where} must be {expected}, not {given}.")
+
+
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
+
+
+def _schema_at(model: type[BaseModel], place: tuple[int | str, ...]) -> dict[str, Any]:
+    """The JSON Schema of a place in a body."""
+    root = schema = _schema(model)
+    for part in place:
+        schema = schema["items"] if isinstance(part, int) else schema["properties"][part]
+        if "$ref" in schema:
+            schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    # Only `id` may be null; its other form is what to send.
+    found: dict[str, Any] = schema.get("anyOf", [schema])[0]
+    return found
+
+
+def shown(value: Any) -> str:
+    """The value as JSON, shortened."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    if isinstance(value, int) and abs(value) > 10**30:
+        return "a number that large"
+    if isinstance(value, str) and len(value) > 40:
+        value = f"{value[:40]}…"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,102 @@
+"""From a checked request to tasks for the queue: each processes one document and returns its result as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from erukg.core.expansion import FIELDS, expand_row
+from erukg.core.inputs import TEXT_FIELDS, document_from, given_id
+from erukg.errors import InputError
+from erukg.generator import KeyphraseGenerator
+from erukg.serving.document_queue import Task
+from erukg.serving.encoding_cache import EncodingCache
+from erukg.serving.problems import Problem
+from erukg.serving.request_models import DocumentBody, ExpandRequest, KeyphrasesRequest, RankRequest, check, shown
+
+__all__ = ["document_error", "dump", "expand_tasks", "keyphrase_tasks", "rank_task"]
+
+
+def dump(value: Any) -> bytes:
+    """JSON in UTF-8; raises ValueError for what neither can hold."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def keyphrase_tasks(
+    generator: KeyphraseGenerator, cache: EncodingCache, model: type[DocumentBody], request: KeyphrasesRequest
+) -> list[Task]:
+    """One task per document for `/v1/keyphrases`; the encoding of a text that comes alone is cached."""
+    settings = request.settings.apply(generator.settings)
+    if request.mode == "extract":
+        settings = settings.extraction()
+    # Whoever looks at one text changes its settings next; documents of a stream do not come again.
+    generate = generator.generate if request.many else cache.generate
+
+    def work(text: str, id: str | None = None) -> bytes:
+        return dump(generate(text, request.top_k, settings, explain=request.explain, id=id).to_dict())
+
+    def check_and_work(given: Any) -> bytes:
+        document = check(model, given, "document")
+        return work(document.text, document.id)
+
+    if not request.many:
+        return [partial(work, request.text)]
+    return [partial(check_and_work, given) for given in request.documents]
+
+
+def expand_tasks(generator: KeyphraseGenerator, characters: int, request: ExpandRequest) -> list[Task]:
+    """One task per document for `/v1/expand`."""
+    settings = request.settings.apply(generator.settings)
+
+    def work(number: int, given: Any) -> bytes:
+        if not isinstance(given, dict):
+            raise InputError(f"A document must be an object, not {shown(given)}.")
+        document = document_from(given, "documents", number)
+        if len(document.text) > characters:
+            raise InputError(f"The document is longer than {characters} characters; split it.")
+        _check_sendable(expand_row(given, (), ()))  # also refuses expanded ones, before any work on them
+        found = generator.generate(document.text, request.top_k, settings, id=given_id(given))
+        kinds = {
+            kind: [k.phrase for k in phrases if k.score > 0] if kind in request.fields else []
+            for kind, phrases in zip(FIELDS, (found.present, found.absent), strict=True)
+        }
+        row = expand_row(given, kinds["present"], kinds["absent"], append=request.append)
+        return dump({name: value for name, value in row.items() if name not in FIELDS or name in request.fields})
+
+    rows = request.documents if request.many else [{TEXT_FIELDS[-1]: request.text}]
+    return [partial(work, number, given) for number, given in enumerate(rows)]
+
+
+def _check_sendable(row: Mapping[str, Any]) -> None:
+    try:
+        dump(row)
+    except (ValueError, RecursionError):
+        raise InputError(
+            "The document cannot be returned as JSON: it has half of a surrogate pair, an infinite number, or too deep "
+            "a nesting."
+        ) from None
+
+
+def rank_task(generator: KeyphraseGenerator, request: RankRequest) -> Task:
+    """The task of `/v1/rank`."""
+    settings = request.settings.apply(generator.settings)
+
+    def work() -> bytes:
+        ranked = generator.rank(request.text, request.phrases, settings, top_k=request.top_k, explain=request.explain)
+        return dump([keyphrase.to_dict("spans") for keyphrase in ranked])
+
+    return work
+
+
+def document_error(given: Any, error: BaseException) -> bytes:
+    """The result of one document among many that failed."""
+    if not isinstance(error, Problem | InputError):
+        error = InputError("The service failed on this document; its log says more.")
+    try:
+        id = given_id(given) if isinstance(given, dict) else None
+    except InputError:
+        id = None
+    # Escaped, as the sentence may quote what cannot be encoded.
+    return json.dumps({"id": id and id[:1000], "error": str(error)}).encode()
