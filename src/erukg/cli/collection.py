@@ -119,7 +119,9 @@ def add(
 def remove(
     folder: Folder,
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids of documents.")] = None,
-    file: Annotated[Path | None, typer.Option("--from", help="A file with an id a line; - for standard input.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--from", help="A file with one id per line; - for standard input.")
+    ] = None,
 ) -> None:
     """Remove documents. `merge` gives their space back."""
     from erukg.collection import Writer
@@ -181,7 +183,7 @@ def search(
     n: Annotated[int, typer.Option("--top-k", "-k", min=1, help="How many documents.")] = 10,
     exclude: Annotated[str | None, typer.Option(help="Id of a document to pass over.")] = None,
 ) -> None:
-    """Find the documents most similar to a text: an id and its BM25 score a line, as JSON."""
+    """Find the documents most similar to a text: one line of JSON for each, with its id and BM25 score."""
     from erukg.collection import Collection
 
     collection = Collection.open(folder)

@@ -34,7 +34,7 @@ Words: TypeAlias = NDArray[np.uint16]
 
 BLOCK = 1 << 12
 DAMAGED = "its posting lists are not as they were written"
-_WORDS_A_POSTING = 6  # the most that one posting can take: a stretch of its own with a large tf
+_WORDS_PER_POSTING = 6  # the most that one posting can take: a stretch of its own with a large tf
 
 
 @kernel()
@@ -153,7 +153,7 @@ def _pack(indptr: Places, documents: Ints, frequencies: Ints, words: Words, ends
 
 def pack(indptr: Places, documents: Ints, frequencies: Ints) -> tuple[Words, Places]:
     """The words of these lists and where each list ends."""
-    words = np.empty(_WORDS_A_POSTING * len(documents), np.uint16)
+    words = np.empty(_WORDS_PER_POSTING * len(documents), np.uint16)
     ends = np.empty(len(indptr) - 1, np.int64)
     return words[: _pack(indptr, documents, frequencies, words, ends)], ends
 
