@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -200,3 +202,14 @@ def test_bad_documents_are_reported_and_the_rest_is_shown(make: Make, tmp_path: 
     result = make(rows, "-o", out, "--no-collection")
     assert result.exit_code == 3
     assert len(_Elements(out.read_text()).data()["documents"]) == 2
+
+
+def test_a_report_needs_none_of_the_services_packages(tiny_model: Path, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("A neural network.")
+    hide = "import sys; sys.modules.update(dict.fromkeys(('starlette', 'uvicorn'))); "
+    command = [sys.executable, "-c", f"{hide}from erukg.cli import main; main()", "report", text, "--no-collection"]
+    options = ["--model", tiny_model, "-o", tmp_path / "report.html"]
+    done = subprocess.run([*map(str, [*command, *options])], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert _Elements((tmp_path / "report.html").read_text()).data()["factors"]["position"]["label"]

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from erukg.core.folding import fold
 
 VOCABULARY = 500
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -15,8 +19,6 @@ _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 def write_tokenizer(path: Path) -> None:
     """A WordPiece tokenizer of 500 pieces: specials, letters, and made-up words."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-
     letters = "abcdefghijklmnopqrstuvwxyz"
     pieces = [*_SPECIAL, *letters, *(f"##{c}" for c in letters), ".", ","]
     syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
@@ -64,9 +66,10 @@ def write_prepared(folder: Path, seed: int = 0, documents: int = 120, triplets: 
     np.save(folder / "triplets.npy", np.array(rows, np.int32))
     np.save(folder / "types.npy", np.array(kinds, np.uint8))
     (folder / "dev").mkdir()
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     with (folder / "dev" / "made-up.jsonl").open("w") as file:
         for document in range(30):
-            file.write(json.dumps(_dev_row(texts[document], topics[topic_of[document]])) + "\n")
+            file.write(json.dumps(_dev_row(texts[document], topics[topic_of[document]], tokenizer)) + "\n")
     (folder / "tagged").mkdir()
     _save_tags(folder / "tagged", texts, common)
     digest = hashlib.sha256((folder / "tokenizer.json").read_bytes()).hexdigest()
@@ -77,27 +80,24 @@ def write_prepared(folder: Path, seed: int = 0, documents: int = 120, triplets: 
     return folder
 
 
-def _save_texts(folder: Path, name: str, texts: list[np.ndarray]) -> None:
+def _save_texts(folder: Path, name: str, texts: list[NDArray[np.uint16]]) -> None:
     np.save(folder / f"{name}.ids.npy", np.concatenate(texts).astype(np.uint16))
     np.save(folder / f"{name}.offsets.npy", np.cumsum([0] + [len(t) for t in texts]).astype(np.int64))
 
 
-def _dev_row(text: np.ndarray, topic: np.ndarray) -> dict[str, object]:
-    seen = list(dict.fromkeys(text.tolist()))
-    candidates = [
-        {
-            "terms": [term],
-            "position": text.tolist().index(term),
-            "count": text.tolist().count(term),
-            "key": key,
-        }
-        for key, term in enumerate(seen)
-    ]
-    gold = [key for key, term in enumerate(seen) if term in topic][:5]
-    return {"ids": text.tolist(), "candidates": candidates, "gold": gold}
+def _dev_row(text: NDArray[np.uint16], topic: NDArray[np.uint16], tokenizer: Tokenizer) -> dict[str, object]:
+    """Every word a noun with a comma behind it, so that the words are the candidates; those of the topic are gold."""
+    words = [str(tokenizer.id_to_token(int(piece))) for piece in text]
+    gold = list(dict.fromkeys(word for word, piece in zip(words, text, strict=True) if piece in topic))[:5]
+    return {
+        "text": " , ".join(words),
+        "tags": "0".join("1" * len(words)),
+        "stems": {fold(word): word for word in words},
+        "gold": {word: number for number, word in enumerate(gold)},
+    }
 
 
-def _save_tags(folder: Path, texts: list[np.ndarray], common: np.ndarray) -> None:
+def _save_tags(folder: Path, texts: list[NDArray[np.uint16]], common: NDArray[np.uint16]) -> None:
     flat = np.concatenate(texts).astype(np.uint16)
     labels = np.where(np.isin(flat, common), 0, 1 + flat % 3).astype(np.int8)
     labels[::11] = -1
@@ -133,7 +133,7 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory, prepared: Path, tiny_base
     """The output folder of one whole training run: warm-up, SPLADE, tags."""
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
-    from erukg.training.presets import preset
+    from erukg.training.config import preset
     from erukg.training.run import train
 
     output = tmp_path_factory.mktemp("run") / "run"

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from erukg.errors import TrainingError
-from erukg.training.data import Batches, Prepared, prefetch
+from erukg.training.config import TrainConfig
+from erukg.training.data import Batches, TrainingData
 
 MIXTURE = {"title": 0.5, "citation": 0.3, "query": 0.2}
 
 
-def batches(folder: Path, **changes: object) -> Batches:
+def batches(folder: Path, **changes: Any) -> Batches:
     settings = {"document_length": 32, "reference_length": 8, "length_step": 8, "groups": 3, **changes}
-    return Batches(Prepared(folder), 5, MIXTURE, **settings)  # type: ignore[arg-type]
+    return Batches(TrainingData(folder), TrainConfig(seed=5, mixture=MIXTURE, **settings))
 
 
 def test_a_batch_depends_on_seed_and_step_alone(prepared: Path) -> None:
@@ -36,7 +39,7 @@ def test_a_batch_depends_on_seed_and_step_alone(prepared: Path) -> None:
 
 
 def test_documents_lose_their_titles_where_titles_refer_to_them(prepared: Path) -> None:
-    data = Prepared(prepared)
+    data = TrainingData(prepared)
     source = batches(prepared, document_length=64, keep_title={"title": 0.0, "citation": 1.0, "query": 1.0})
     kinds = {int(row[0]): int(kind) for row, kind in zip(data.triplets, data.kinds, strict=True)}
     batch = source.triplets(3, 20)
@@ -61,7 +64,7 @@ def test_lengths_are_capped_and_padded(prepared: Path) -> None:
 
 
 def test_mixture_holds_over_time_and_each_triplet_has_its_turn(prepared: Path) -> None:
-    data, source = Prepared(prepared), batches(prepared)
+    data, source = TrainingData(prepared), batches(prepared)
     drawn = np.concatenate([source.triplets(step, 10).reference_numbers for step in range(40)])
     kinds = np.asarray(data.kinds)[drawn]
     assert np.bincount(kinds, minlength=3).tolist() == pytest.approx([80, 120, 200], abs=1)
@@ -71,7 +74,7 @@ def test_mixture_holds_over_time_and_each_triplet_has_its_turn(prepared: Path) -
 
 def test_types_can_be_left_out(prepared: Path) -> None:
     source = batches(prepared, leave_out=("title",))
-    kinds = np.asarray(Prepared(prepared).kinds)[source.triplets(0, 30).reference_numbers]
+    kinds = np.asarray(TrainingData(prepared).kinds)[source.triplets(0, 30).reference_numbers]
     assert set(kinds.tolist()) == {0, 1}
     with pytest.raises(TrainingError, match="leave out 'tweet'"):
         batches(prepared, leave_out=("tweet",))
@@ -107,12 +110,13 @@ def test_tags_sit_on_their_pieces(prepared: Path) -> None:
 @pytest.mark.parametrize(("length", "end"), [(32, 6), (6, 4)])
 def test_words_go_from_first_to_last_piece(prepared: Path, tmp_path: Path, length: int, end: int) -> None:
     folder = Path(shutil.copytree(prepared, tmp_path / "copy"))
-    for name, values in {
+    arrays: dict[str, NDArray[Any]] = {
         "ids": np.arange(60, 72, dtype=np.uint16),
         "offsets": np.array([0, 6, 9, 9, 11, 12], np.int64),
         "labels": np.array([1, -1, 0, -1, -1, -1, 2, -1, -1, 3, -1, 0], np.int8),
         "split": np.array([1, 1, 1, 1, 0], np.uint8),
-    }.items():
+    }
+    for name, values in arrays.items():
         np.save(folder / "tagged" / f"{name}.npy", values)
     (batch,) = batches(folder, document_length=length).held_out_tags(4, 4)
     rows, first = np.divmod(batch.first, batch.group.ids.shape[1])
@@ -123,39 +127,25 @@ def test_words_go_from_first_to_last_piece(prepared: Path, tmp_path: Path, lengt
 
 def test_damaged_folders_are_refused(prepared: Path, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="erukg train prepare"):
-        Prepared(tmp_path)
+        TrainingData(tmp_path)
     folder = tmp_path / "copy"
     shutil.copytree(prepared, folder)
     triplets = np.load(folder / "triplets.npy")
     triplets[3, 1] = 10_000
     np.save(folder / "triplets.npy", triplets)
     with pytest.raises(TrainingError, match="outside"):
-        Prepared(folder)
+        TrainingData(folder)
     np.save(folder / "triplets.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(TrainingError, match="cannot be read"):
-        Prepared(folder)
+        TrainingData(folder)
     meta = json.loads((folder / "meta.json").read_text())
     (folder / "meta.json").write_text(json.dumps({**meta, "version": 2}))
     with pytest.raises(TrainingError, match="erukg-triplets"):
-        Prepared(folder)
-
-
-def test_prefetch_keeps_order_and_hands_errors_on() -> None:
-    assert list(prefetch(lambda k: k * k, 3, 8)) == [9, 16, 25, 36, 49]
-
-    def build(step: int) -> int:
-        if step == 2:
-            raise TrainingError("bad batch")
-        return step
-
-    stream = prefetch(build, 0, 5)
-    assert [next(stream), next(stream)] == [0, 1]
-    with pytest.raises(TrainingError, match="bad batch"):
-        next(stream)
+        TrainingData(folder)
 
 
 def test_cropped_references_are_short_runs_of_their_words(prepared: Path) -> None:
-    data, source = Prepared(prepared), batches(prepared, crop=1.0, reference_length=16)
+    data, source = TrainingData(prepared), batches(prepared, crop=1.0, reference_length=16)
     batch = source.triplets(3, 24)
     assert np.array_equal(
         batch.references.ids, batches(prepared, crop=1.0, reference_length=16).triplets(3, 24).references.ids

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -16,14 +19,13 @@ from typer.testing import CliRunner  # noqa: E402
 from erukg.backends import OnnxBackend  # noqa: E402
 from erukg.errors import ModelError  # noqa: E402
 from erukg.training.base import load_base  # noqa: E402
+from erukg.training.config import preset  # noqa: E402
 from erukg.training.export.card import model_card  # noqa: E402
 from erukg.training.export.folder import export, fingerprint, write_model_folder  # noqa: E402
 from erukg.training.export.int8 import quantise_rows  # noqa: E402
 from erukg.training.export.onnx import check_onnx, run_onnx, write_onnx  # noqa: E402
-from erukg.training.export.publish import checksum, published  # noqa: E402
+from erukg.training.folders import new_folder  # noqa: E402
 from erukg.training.model import TAG_WIDTH, Shape, TermModel  # noqa: E402
-from erukg.training.presets import preset  # noqa: E402
-from erukg.training.run import load_trained  # noqa: E402
 
 torch.set_num_threads(1)
 TEXT = "banan gaten, dilan peten"
@@ -31,7 +33,9 @@ TEXT = "banan gaten, dilan peten"
 
 @pytest.fixture(scope="module")
 def model(tiny_run: Path) -> TermModel:
-    return load_trained(tiny_run / "model")
+    trained, _ = load_base(tiny_run / "model")
+    trained.eval()
+    return trained
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +44,14 @@ def exported(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return export(tiny_run / "model", target, "tiny", base="made-up", base_licence="Apache-2.0")
 
 
-def term_weights(model: TermModel, ids: list[int]) -> np.ndarray:
+def term_weights(model: TermModel, ids: list[int]) -> NDArray[Any]:
     rows = torch.tensor([ids])
     with torch.no_grad():
-        weights: np.ndarray = model.terms(model.encode(rows, torch.ones_like(rows)))[0].numpy()
+        weights: NDArray[Any] = model.terms(model.encode(rows, torch.ones_like(rows)))[0].numpy()
     return weights
 
 
-def inputs(model: TermModel, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def inputs(model: TermModel, ids: list[int]) -> tuple[NDArray[Any], NDArray[Any]]:
     rows = model.word_embeddings.detach().numpy()[[ids]]
     return rows, np.ones((1, len(ids)), np.int64)
 
@@ -60,13 +64,13 @@ def test_onnx_equals_torch(model: TermModel, tmp_path: Path) -> None:
     assert tags.shape == (1, 3, 2 * TAG_WIDTH)
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
     with torch.no_grad():
-        other = load_trained_copy(model)
+        other = copy_of(model)
         other.tag.project.weight.mul_(1.5)
     with pytest.raises(ModelError, match="differs from the model"):
         check_onnx(other, tmp_path / "encoder.onnx")
 
 
-def load_trained_copy(model: TermModel) -> TermModel:
+def copy_of(model: TermModel) -> TermModel:
     copy = TermModel(model.shape)
     copy.load_state_dict(model.state_dict())
     return copy
@@ -80,9 +84,9 @@ def test_folders_hold_what_their_configuration_says(model: TermModel, exported: 
         assert set(config["files"]) == {graph, "head.safetensors", "tokenizer.json", "README.md"}
         for name, entry in config["files"].items():
             assert (folder / name).stat().st_size == entry["bytes"]
-            assert checksum(folder / name) == entry["sha256"]
+            assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == entry["sha256"]
         assert (config["vocab_size"], config["hidden_size"], config["layers"]) == (500, 64, 2)
-    changed = load_trained_copy(model)
+    changed = copy_of(model)
     assert fingerprint(changed) == fingerprint(model)
     with torch.no_grad():
         changed.cls.predictions.bias[7] += 1e-3
@@ -150,18 +154,18 @@ def test_rows_in_eight_bits_are_close() -> None:
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     def fail() -> None:
-        with published(tmp_path / "model") as part:
+        with new_folder(tmp_path / "model", overwrite=False) as part:
             (part / "half").write_text("x")
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
         fail()
     assert list(tmp_path.iterdir()) == []
-    with published(tmp_path / "model") as part:
+    with new_folder(tmp_path / "model", overwrite=False) as part:
         (part / "whole").write_text("x")
-    with pytest.raises(ModelError, match="exists already"), published(tmp_path / "model"):
+    with pytest.raises(ModelError, match="exists already"), new_folder(tmp_path / "model", overwrite=False):
         pass
-    with published(tmp_path / "model", overwrite=True) as part:
+    with new_folder(tmp_path / "model", overwrite=True) as part:
         (part / "new").write_text("x")
     assert [path.name for path in (tmp_path / "model").iterdir()] == ["new"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -10,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from erukg.training import losses  # noqa: E402
-from erukg.training.devscore import DevDocument, dev_f, score_documents  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -63,36 +62,3 @@ def test_distillation_is_zero_for_equal_and_positive_for_different_models() -> N
     assert loss.item() > 0
     assert torch.isfinite(scores.grad).all()
     assert losses.term_distillation(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0, 0.0]])).item() == 5.0
-
-
-def dev_document() -> DevDocument:
-    return DevDocument(
-        ids=np.array([7, 8, 9], np.int32),
-        terms=np.array([7, 8, 9, 7], np.int64),
-        starts=np.array([0, 1, 3, 4]),
-        positions=np.array([0.0, 1.0, 2.0]),
-        counts=np.array([1.0, 2.0, 1.0]),
-        keys=np.array([0, 1, 0]),
-        gold=frozenset({1, 5}),
-    )
-
-
-def test_dev_score_is_f_of_the_ranking() -> None:
-    document = dev_document()
-    # Two keys predicted, one of two gold phrases found: P@5 = 1/5, R = 1/2.
-    five, ten = dev_f(document, np.array([1.0, 1.0, 1.0, 1.0], np.float32), tuned=False)
-    assert five == pytest.approx(2 * (1 / 5) * (1 / 2) / (1 / 5 + 1 / 2))
-    assert ten == pytest.approx(2 * (1 / 10) * (1 / 2) / (1 / 10 + 1 / 2))
-    # A phrase without weight is not predicted.
-    assert dev_f(document, np.array([1.0, 0.0, 0.0, 1.0], np.float32), tuned=True) == (0.0, 0.0)
-
-
-def test_dev_scores_of_sets_are_means_over_documents() -> None:
-    def weights(texts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        return np.ones((len(texts), 10), np.float32), np.full(len(texts), 3)
-
-    scores = score_documents({"a": [dev_document()] * 3}, weights, batch=2)
-    assert scores.documents == 3
-    assert scores.terms == 3
-    assert scores.paper["a"][0] == pytest.approx(100 * 2 / 7)
-    assert scores.best == pytest.approx(100 * (2 / 7 + 2 / 12) / 2)

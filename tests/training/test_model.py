@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -12,16 +14,16 @@ torch = pytest.importorskip("torch")
 
 from erukg.errors import ModelError  # noqa: E402
 from erukg.training import pooling  # noqa: E402
-from erukg.training.base import from_onnx, load_base, random_base, save_base  # noqa: E402
+from erukg.training.base import from_onnx, load_base, random_base, read_weights, save_base, split_weights  # noqa: E402
 from erukg.training.model import Shape, TermModel  # noqa: E402
-from erukg.training.parts import join_parts, read_weights, write_parts  # noqa: E402
-from erukg.training.pooling import max_pool_terms, plain_max_pool_terms  # noqa: E402
+from erukg.training.pooling import max_pool_terms  # noqa: E402
 
 torch.set_num_threads(1)
+Tensor: TypeAlias = Any
 SHAPE = Shape(97, 32, layers=2, heads=4, intermediate_size=48, max_positions=40)
 
 
-def texts(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+def texts(seed: int = 0) -> tuple[Tensor, Tensor]:
     rng = np.random.default_rng(seed)
     ids = torch.from_numpy(rng.integers(0, 97, (4, 12)))
     mask = torch.from_numpy(np.arange(12) < np.array([[12], [7], [3], [1]]))
@@ -35,7 +37,8 @@ def noisy(seed: int = 3) -> TermModel:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.2)
-    return model.eval()
+    model.eval()
+    return model
 
 
 def test_equals_bert_for_masked_lm() -> None:
@@ -61,7 +64,14 @@ def test_equals_bert_for_masked_lm() -> None:
     torch.testing.assert_close(vector[1], plain / plain.norm(), atol=1e-5, rtol=1e-4)
 
 
-def pooled(function, model: TermModel) -> list[torch.Tensor]:
+def plain_max_pool_terms(states: Tensor, mask: Tensor, embeddings: Tensor, bias: Tensor) -> Tensor:
+    """log(1 + relu(max_i(states_i · E_j + b_j))) as the formula says."""
+    logits = states @ embeddings.T + bias
+    logits = logits.masked_fill(mask[:, :, None] == 0, float("-inf"))
+    return torch.log1p(torch.relu(logits.amax(1)))
+
+
+def pooled(function: Callable[..., Tensor], model: TermModel) -> list[Tensor]:
     _, mask = texts()
     generator = torch.Generator().manual_seed(1)
     states = torch.randn(4, 12, 32, generator=generator, requires_grad=True)
@@ -174,16 +184,19 @@ def test_other_architectures_are_refused(tmp_path: Path) -> None:
 
 def test_parts_join_to_the_same_weights(tmp_path: Path) -> None:
     state = noisy().state_dict()
-    paths = write_parts(state, tmp_path, limit=(64 << 10) + 6000, half=False)
+    paths = split_weights(state, tmp_path, limit=6000)
     assert len(paths) > 2
-    assert all(path.stat().st_size <= (64 << 10) + 6000 for path in paths)
-    joined = join_parts(tmp_path)
+    assert all(path.stat().st_size <= 6000 for path in paths)
+    joined = read_weights(tmp_path)
     assert joined.keys() == state.keys()
-    assert all(torch.equal(joined[name], tensor) for name, tensor in state.items())
-    assert read_weights(tmp_path).keys() == state.keys()
+    assert all(torch.equal(joined[name], tensor.half()) for name, tensor in state.items())
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    (whole / "model.safetensors").write_bytes(b"".join(path.read_bytes() for path in paths))
+    assert read_weights(whole).keys() == state.keys()
     paths[1].unlink()
-    with pytest.raises(ModelError, match="fetch the others"):
-        join_parts(tmp_path)
+    with pytest.raises(ModelError, match="lacks its other parts"):
+        read_weights(tmp_path)
 
 
 def test_base_from_an_onnx_export(tmp_path: Path) -> None:

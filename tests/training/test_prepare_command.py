@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 from erukg.cli import app
@@ -38,6 +40,42 @@ def test_references_and_tagged_text_make_one_folder(tmp_path: Path) -> None:
     assert code == 0, output
     assert "title:" not in output
     assert (out / "tagged" / "ids.npy").exists()
+
+
+class Nouns:
+    """Takes every word for a noun."""
+
+    def tag(self, words: Sequence[str]) -> list[str]:
+        return ["NN"] * len(words)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [((), "spacy:en_core_web_sm"), (("--tagger", "nltk"), "nltk"), (("--tagger", "x"), "spacy:x")]
+)
+def test_taggers_go_by_the_names_of_other_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], name: str
+) -> None:
+    asked: list[str | None] = []
+
+    def load_tagger(name: str | None) -> Nouns:
+        asked.append(name)
+        return Nouns()
+
+    monkeypatch.setattr("erukg.taggers.load_tagger", load_tagger)
+    (tmp_path / "sets").mkdir()
+    row = {"id": "1", "title": "Tides", "abstract": "Tide tables.", "keyphrases": ["tide tables", "moon"]}
+    write_rows(tmp_path / "sets" / "harbour.jsonl.gz", [row])
+    corpus = write_rows(tmp_path / "corpus.jsonl", PAPERS)
+    tokenizer, out = write_tokenizer(tmp_path / "tokenizer.json"), tmp_path / "out"
+    code, output = run(
+        *("-o", out, "--tokenizer", tokenizer, "--dev", tmp_path / "sets", *given),
+        *("--tag-corpus", corpus, "--tag-count", 3, "--tag-held-out", 1),
+    )
+    assert code == 0, output
+    assert set(asked) == {name}
+    assert "1 documents (0 without present gold)" in output
+    assert (out / "dev" / "harbour.jsonl").is_file()
+    assert json.loads((out / "tagged" / "meta.json").read_text())["tagger"] == "Nouns"
 
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:

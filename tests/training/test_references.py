@@ -12,6 +12,7 @@ from erukg.training.references import (
     Citation,
     CitationContexts,
     Corpus,
+    Library,
     Paper,
     Plain,
     Problems,
@@ -28,36 +29,33 @@ from erukg.training.references.unarxive import citing_sentences, sentences
 from training.texts import PAPERS, write_rows
 
 
-class Shelf:
-    """A library of papers in memory, with citations."""
+class Texts:
+    """Keeps the texts of a library in memory."""
 
-    def __init__(self, papers: list[Paper], citations: list[Citation] | None = None) -> None:
-        self.papers = papers
-        self.citations = citations or []
+    def __init__(self) -> None:
+        self.texts: list[tuple[str, str]] = []
 
     def __len__(self) -> int:
-        return len(self.papers)
+        return len(self.texts)
 
-    def find(self, id: str) -> int | None:
-        return next((i for i, p in enumerate(self.papers) if p.id == canonical_id(id)), None)
-
-    def cited_by(self, citing: str) -> list[int]:
-        return [c.cited for c in self.citations if c.citing == citing]
-
-    def cited_elsewhere(self, citing: str, section: str) -> list[int]:
-        here = {c.cited for c in self.citations if c.citing == citing and c.section == section}
-        return [c.cited for c in self.citations if section and c.citing == citing and c.cited not in here]
+    def add(self, first: str, second: str = "") -> int:
+        self.texts.append((first, second))
+        return len(self.texts) - 1
 
 
-def shelf(tmp_path: Path, *readers: Reader) -> Shelf:
+def shelf(tmp_path: Path, *readers: Reader) -> Library:
     corpus = Corpus([write_rows(tmp_path / "shelf.jsonl", PAPERS)])
-    books = Shelf([p for reader in (corpus, *readers) for p in reader.documents(Problems())])
+    books = Library(Texts())
+    for reader in (corpus, *readers):
+        for paper in reader.documents(Problems()):
+            books.add(paper)
     for reader in readers:
-        books.citations += reader.citations(books, Problems())
+        for citation in reader.citations(books, Problems()):
+            books.cite(citation)
     return books
 
 
-def read(reader: Reader, books: Shelf, seed: int = 0) -> tuple[list[Reference], Problems]:
+def read(reader: Reader, books: Library, seed: int = 0) -> tuple[list[Reference], Problems]:
     problems = Problems()
     return list(reader.references(books, problems, Random(seed))), problems
 
@@ -88,7 +86,8 @@ def test_ids_have_one_spelling(written: str, meant: str) -> None:
 def test_titles_refer_to_abstracts(tmp_path: Path) -> None:
     titles = Titles([write_rows(tmp_path / "corpus.jsonl", [*PAPERS, PAPERS[0]])])
     books = shelf(tmp_path)
-    books.citations = [Citation("arxiv:2001.00001", 2, "methods"), Citation("arxiv:2001.00001", 0, "methods")]
+    for cited in (2, 0):
+        books.cite(Citation("arxiv:2001.00001", cited, "methods"))
     references, problems = read(titles, books)
     assert [r.text for r in references] == [p["title"] for p in PAPERS[:4]]
     assert {r.type for r in references} == {"title"}
@@ -161,7 +160,7 @@ def contexts(tmp_path: Path) -> CitationContexts:
         row("As they say, crabs like the light of the moon.", "https://openalex.org/W77", None),
         row("This one cites what nobody here knows at all.", "arxiv:1900.1", "Intro"),
         row("See Reed et al. (2001).", "arxiv:2001.00001", "Methods"),
-        {"context": "No document is named in this row."},  # type: ignore[list-item]
+        {"context": "No document is named in this row."},
     ]
     return CitationContexts([write_rows(tmp_path / "contexts.jsonl.xz", rows)])
 
@@ -296,9 +295,9 @@ def test_bad_rows_are_named_by_file_and_line(tmp_path: Path) -> None:
     problems = Problems()
     assert len(list(Corpus([path]).documents(problems))) == len(PAPERS)
     assert problems.bad == 4
-    assert problems.examples[0].startswith(f"{path}:1: not JSON")
+    assert problems.examples[0].startswith(f"{path}:1: It is not JSON")
     assert problems.examples[1:] == [
-        f"{path}:3: not a JSON object",
+        f"{path}:3: It is JSON, but not an object.",
         f"{path}:9: the document has neither title nor abstract",
         f"{path}:10: 'title' must be text",
     ]

@@ -8,12 +8,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from typer.testing import CliRunner  # noqa: E402
+
 from erukg.backends import OnnxBackend  # noqa: E402
+from erukg.cli.train import app  # noqa: E402
 from erukg.errors import SettingsError  # noqa: E402
 from erukg.training.base import load_base, random_base, save_base  # noqa: E402
 from erukg.training.export.folder import export  # noqa: E402
 from erukg.training.model import Shape  # noqa: E402
-from erukg.training.shrinking import shrink, write_shrunken  # noqa: E402
+from erukg.training.shrinking import shrink  # noqa: E402
 
 
 def test_products_of_embeddings_stay_when_enough_directions_are_kept() -> None:
@@ -36,7 +39,9 @@ def test_a_pupil_reads_the_collections_of_its_teacher(tmp_path: Path, tiny_model
     teacher = OnnxBackend.load(tiny_model)
     size = teacher.vocab_size
     save_base(random_base(Shape(size, 16, 2, 2, 32, 64), 0), tmp_path / "big", tiny_model / "tokenizer.json")
-    write_shrunken(tmp_path / "big", tmp_path / "base", layers=1, width=8, heads=2, inner=16, tag_width=4)
+    sizes = ("--layers", 1, "--width", 8, "--heads", 2, "--inner", 16, "--tag-width", 4)
+    result = CliRunner().invoke(app, ["shrink", *map(str, (tmp_path / "big", "-o", tmp_path / "base", *sizes))])
+    assert result.exit_code == 0, result.output
     base, _ = load_base(tmp_path / "base")
     assert base.shape.tag_width == 4
     export(tmp_path / "base", tmp_path / "out", "pupil", ("fp32",), collections_of=tiny_model)

@@ -6,15 +6,17 @@ import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER, penn_class
 from erukg.core.document import Document
 from erukg.errors import TrainingError
 from erukg.training.pieces import load_tokenizer
-from erukg.training.tagged import LONGEST, prepare_tagged, read_tagged
+from erukg.training.tagged import LONGEST, prepare_tagged, read_tagged, tag_files
 from training.texts import write_rows, write_tokenizer
 
 
@@ -39,7 +41,7 @@ def corpus(folder: Path, name: str, count: int) -> Path:
     return write_rows(folder / f"{name}.jsonl.xz", rows)
 
 
-def load(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def load(folder: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     names = ("ids", "offsets", "labels", "split")
     ids, offsets, labels, split = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in names)
     assert (ids.dtype, offsets.dtype, labels.dtype, split.dtype) == (np.uint16, np.int64, np.int8, np.uint8)
@@ -52,7 +54,9 @@ def load(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def test_a_corpus_is_sampled_evenly_and_tagged(tmp_path: Path) -> None:
     files = [corpus(tmp_path, "table", 50), corpus(tmp_path, "few", 3), corpus(tmp_path, "gauge", 400)]
     tokenizer = write_tokenizer(tmp_path / "t.json")
-    summary = prepare_tagged(files, tokenizer, EndingTagger(), tmp_path / "tagged", 30, 5, seed=2, quiet=True)
+    summary = prepare_tagged(
+        tag_files(files, EndingTagger(), 30, seed=2), tokenizer, tmp_path / "tagged", 5, seed=2, quiet=True
+    )
     ids, offsets, labels, split = load(tmp_path / "tagged")
     assert summary.documents == split.size == 30
     assert summary.held_out == split.sum() == 5
@@ -70,7 +74,7 @@ def test_a_corpus_is_sampled_evenly_and_tagged(tmp_path: Path) -> None:
 def test_labels_sit_on_first_pieces(tmp_path: Path) -> None:
     tokenizer = write_tokenizer(tmp_path / "t.json")
     source = corpus(tmp_path, "gauge", 1)
-    prepare_tagged([source], tokenizer, EndingTagger(), tmp_path / "tagged", 1, 0, quiet=True)
+    prepare_tagged(tag_files([source], EndingTagger(), 1, 0), tokenizer, tmp_path / "tagged", 0, quiet=True)
     ids, _, labels, _ = load(tmp_path / "tagged")
     words = Document.parse("Tidal harbour 0\nA gauge of 0 waves.").words
     encoding = load_tokenizer(tokenizer).encode(list(words), is_pretokenized=True, add_special_tokens=False)
@@ -85,7 +89,8 @@ def test_labels_sit_on_first_pieces(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_sample(tmp_path: Path) -> None:
     files, tokenizer = [corpus(tmp_path, "gauge", 200)], write_tokenizer(tmp_path / "t.json")
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        prepare_tagged(files, tokenizer, EndingTagger(), tmp_path / name, 20, 5, seed, quiet=True)
+        texts = tag_files(files, EndingTagger(), 20, seed)
+        prepare_tagged(texts, tokenizer, tmp_path / name, 5, seed, quiet=True)
     same, other = ([load(tmp_path / name) for name in pair] for pair in ("ab", "ac"))
     assert all(np.array_equal(x, y) for x, y in zip(*same, strict=True))
     assert not all(np.array_equal(x, y) for x, y in zip(*other, strict=True))
@@ -99,10 +104,10 @@ def test_tagged_text_is_taken_as_it_is(tmp_path: Path) -> None:
         ["nine", "harbours"],
     ]
     tokenizer = write_tokenizer(tmp_path / "t.json")
-    summary = prepare_tagged([path], tokenizer, None, tmp_path / "out", held_out=1, quiet=True)
+    summary = prepare_tagged(read_tagged(path), tokenizer, tmp_path / "out", held_out=1, quiet=True)
     assert summary.classes == {"OTHER": 1, "NOUN": 2, "ADJECTIVE": 1, "NUMBER": 1}
     pairs = [(["wave"], ["NN"]), (["of"], ["IN"])]
-    assert prepare_tagged(pairs, tokenizer, None, tmp_path / "out", held_out=1, quiet=True).documents == 2
+    assert prepare_tagged(pairs, tokenizer, tmp_path / "out", held_out=1, quiet=True).documents == 2
     path.write_text("The DT\n")
     with pytest.raises(TrainingError, match=r"Line 1 of .*tagged\.tsv"):
         list(read_tagged(path))
@@ -111,17 +116,17 @@ def test_tagged_text_is_taken_as_it_is(tmp_path: Path) -> None:
 def test_long_texts_end_with_a_whole_word(tmp_path: Path) -> None:
     words = ["tide"] * (LONGEST - 2) + ["zzzzz", "tide"]
     tokenizer = write_tokenizer(tmp_path / "t.json")
-    prepare_tagged([(words, ["NN"] * len(words))], tokenizer, None, tmp_path / "out", held_out=0, quiet=True)
+    prepare_tagged([(words, ["NN"] * len(words))], tokenizer, tmp_path / "out", held_out=0, quiet=True)
     assert load(tmp_path / "out")[0].size == LONGEST - 2
 
 
 def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
     tokenizer = write_tokenizer(tmp_path / "t.json")
     with pytest.raises(TrainingError, match="2 words and 1 tags"):
-        prepare_tagged([(["a", "b"], ["IN"])], tokenizer, None, tmp_path / "out", quiet=True)
+        prepare_tagged([(["a", "b"], ["IN"])], tokenizer, tmp_path / "out", quiet=True)
     with pytest.raises(TrainingError, match="1 tagged texts and 1 are to be held out"):
-        prepare_tagged([(["a"], ["IN"])], tokenizer, None, tmp_path / "out", held_out=1, quiet=True)
+        prepare_tagged([(["a"], ["IN"])], tokenizer, tmp_path / "out", held_out=1, quiet=True)
     bad = write_rows(tmp_path / "bad.jsonl", ["no"])
     with pytest.raises(TrainingError, match="holds no document"):
-        prepare_tagged([bad], tokenizer, EndingTagger(), tmp_path / "out", 1, 0, quiet=True)
+        prepare_tagged(tag_files([bad], EndingTagger(), 1, 0), tokenizer, tmp_path / "out", quiet=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.jsonl", "t.json"]

@@ -14,9 +14,9 @@ import pytest
 from erukg.core.document import Document
 from erukg.errors import TrainingError
 from erukg.training.arrays import ArrayWriter
-from erukg.training.pieces import PieceWriter, TextEncoder, load_tokenizer
+from erukg.training.pieces import PieceWriter, TokenizerPool, load_tokenizer
 from erukg.training.references import CitationContexts, Plain, Queries, Reader, Titles
-from erukg.training.triplets import Summary, prepare
+from erukg.training.triplets import Summary, prepare_triplets
 from training.texts import PAPERS, write_rows, write_tokenizer
 
 ARRAYS = {
@@ -68,7 +68,9 @@ def sources(folder: Path) -> list[Reader]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Summary:
     folder = tmp_path_factory.mktemp("triplets")
-    return prepare(sources(folder), folder / "out", write_tokenizer(folder / "tokenizer.json"), seed=3, quiet=True)
+    return prepare_triplets(
+        sources(folder), folder / "out", write_tokenizer(folder / "tokenizer.json"), seed=3, quiet=True
+    )
 
 
 def text_of(folder: Path, kind: str, number: int) -> str:
@@ -151,7 +153,7 @@ def test_the_summary_shows_counts_and_samples(made: Summary) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_same_seed_gives_the_same_folder(made: Summary, tmp_path: Path, jobs: int) -> None:
-    again = prepare(
+    again = prepare_triplets(
         sources(tmp_path),
         tmp_path / "out",
         write_tokenizer(tmp_path / "t.json"),
@@ -168,16 +170,16 @@ def test_a_share_of_the_titles(tmp_path: Path) -> None:
     papers = [{"id": str(i), "title": f"Title number {i}", "abstract": f"Wave {i} " * 10} for i in range(400)]
     titles = Titles([write_rows(tmp_path / "many.jsonl", papers)])
     tokenizer = write_tokenizer(tmp_path / "tokenizer.json")
-    counts = prepare([titles], tmp_path / "out", tokenizer, title_share=0.25, jobs=1, quiet=True).counts
+    counts = prepare_triplets([titles], tmp_path / "out", tokenizer, title_share=0.25, jobs=1, quiet=True).counts
     assert 60 < counts["title"] < 140
     with pytest.raises(TrainingError, match="title_share is 2"):
-        prepare([titles], tmp_path / "out", tokenizer, title_share=2)
+        prepare_triplets([titles], tmp_path / "out", tokenizer, title_share=2)
 
 
 def test_long_texts_are_cut(tmp_path: Path) -> None:
     row = {"reference": "tide " * 100, "document": {"title": "wave " * 10, "abstract": "crab " * 1000}}
     own = Plain([write_rows(tmp_path / "own.jsonl", [row])])
-    summary = prepare([own], tmp_path / "out", write_tokenizer(tmp_path / "t.json"), jobs=1, quiet=True)
+    summary = prepare_triplets([own], tmp_path / "out", write_tokenizer(tmp_path / "t.json"), jobs=1, quiet=True)
     assert summary.document_pieces == 320
     assert np.load(summary.folder / "documents.titles.npy").tolist() == [10]
     assert np.load(summary.folder / "references.ids.npy").size == 64
@@ -185,7 +187,7 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
 
 def test_words_that_look_like_special_tokens_are_words(tmp_path: Path) -> None:
     own = Plain([write_rows(tmp_path / "own.jsonl", [{"reference": "tide [SEP] [MASK]", "document": "wave [CLS]"}])])
-    summary = prepare([own], tmp_path / "out", write_tokenizer(tmp_path / "t.json"), jobs=1, quiet=True)
+    summary = prepare_triplets([own], tmp_path / "out", write_tokenizer(tmp_path / "t.json"), jobs=1, quiet=True)
     assert np.load(summary.folder / "references.ids.npy").min() > 4
     assert np.load(summary.folder / "documents.ids.npy").min() > 4
 
@@ -197,7 +199,7 @@ def test_an_earlier_folder_is_replaced_and_its_other_parts_stay(tmp_path: Path) 
     (out / "dev" / "set.jsonl").write_text("{}")
     for number in (1, 2):
         rows = [{"reference": f"tide {i}", "document": f"wave {i}"} for i in range(number)]
-        prepare([Plain([write_rows(own, rows)])], out, tokenizer, jobs=1, quiet=True)
+        prepare_triplets([Plain([write_rows(own, rows)])], out, tokenizer, jobs=1, quiet=True)
         assert np.load(out / "types.npy").size == number
         assert (out / "dev" / "set.jsonl").exists()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "own.jsonl", "t.json"]
@@ -209,15 +211,15 @@ def test_a_foreign_folder_is_refused_and_a_failed_run_leaves_nothing(tmp_path: P
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(TrainingError, match="mine exists and was not made by this command"):
-        prepare([good], tmp_path / "mine", tokenizer)
+        prepare_triplets([good], tmp_path / "mine", tokenizer)
     bad = Plain([write_rows(tmp_path / "bad.jsonl", ["no", "no"])])
     with pytest.raises(TrainingError, match="2 bad rows"):
-        prepare([good, bad], tmp_path / "out", tokenizer, jobs=1, quiet=True)
+        prepare_triplets([good, bad], tmp_path / "out", tokenizer, jobs=1, quiet=True)
     empty = Plain([write_rows(tmp_path / "empty.jsonl", [])])
     with pytest.raises(TrainingError, match="gave no triplet"):
-        prepare([empty], tmp_path / "out", tokenizer, jobs=1, quiet=True)
+        prepare_triplets([empty], tmp_path / "out", tokenizer, jobs=1, quiet=True)
     with pytest.raises(TrainingError, match="There is no tokenizer at"):
-        prepare([good], tmp_path / "out", tmp_path / "nowhere")
+        prepare_triplets([good], tmp_path / "out", tmp_path / "nowhere")
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "bad.jsonl",
         "empty.jsonl",
@@ -238,7 +240,7 @@ def test_arrays_grow_and_stay_readable(tmp_path: Path) -> None:
 
 def test_texts_keep_their_order_over_many_chunks(tmp_path: Path) -> None:
     tokenizer = load_tokenizer(write_tokenizer(tmp_path / "t.json"))
-    with TextEncoder(tokenizer, 2) as encoder, PieceWriter(encoder, tmp_path, "x", 8, titles=True) as writer:
+    with TokenizerPool(tokenizer, 2) as pool, PieceWriter(pool, tmp_path, "x", 8, titles=True) as writer:
         for i in range(5000):
             assert writer.add("tide " * (i % 3), "wave " * (i % 5)) == i
     assert writer.lengths.tolist() == [i % 3 + i % 5 for i in range(5000)]

@@ -28,8 +28,8 @@ def serve(
     parts: ModelOptions,
     settings: Settings,
     limits: ServiceLimits,
-    host: Annotated[str, option("--host", help="Address to listen on; 0.0.0.0 is all of them.")] = "127.0.0.1",
-    port: Annotated[int, option("--port", min=0, max=65_535, help="Port; 0 takes any free one.")] = 8000,
+    host: Annotated[str, option("--host", help="Address to listen on; 0.0.0.0 means all.")] = "127.0.0.1",
+    port: Annotated[int, option("--port", min=0, max=65_535, help="Port; 0 picks a free one.")] = 8000,
     workers: Annotated[int, option("--workers", min=1, max=256, help="Worker processes.")] = 1,
     threads: Annotated[
         int | None,
@@ -49,19 +49,19 @@ def serve(
     ] = None,
     drain_seconds: Annotated[
         float,
-        option("--drain-seconds", min=0, max=3_600, help="On SIGTERM, time to go on taking connections."),
+        option("--drain-seconds", min=0, max=3_600, help="On SIGTERM, seconds to keep accepting connections."),
     ] = 0.5,
     grace_seconds: Annotated[
         float,
-        option("--grace-seconds", min=1, max=3_600, help="Then, time to finish what was accepted."),
+        option("--grace-seconds", min=1, max=3_600, help="Then, seconds to finish accepted requests."),
     ] = 60.0,
     request_log: Annotated[
         bool, option("--request-log/--no-request-log", help="One line of JSON per request on standard error.")
     ] = True,
 ) -> None:
-    """An HTTP service with a page to look at keyphrases, at http://127.0.0.1:8000 unless told otherwise.
+    """Serve keyphrases over HTTP, with a page to explore them, by default at http://127.0.0.1:8000.
 
-    SIGTERM stops it when everything accepted is answered. For example: erukg serve --port 8080 --workers 2
+    SIGTERM stops it once all accepted requests are answered. For example: erukg serve --port 8080 --workers 2
     """
     require_service()
     from erukg.research.baselines.comparisons import comparisons

@@ -1,147 +1,138 @@
-"""`erukg train`: from references to a model of one's own, as commands."""
+"""`erukg train`: commands that turn references into a model of your own."""
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+from typer import Argument, Option
+
+from erukg.errors import InputError, require
 
 if TYPE_CHECKING:
-    from erukg.taggers import Tagger
+    from erukg.core.tagging import Tagger
+    from erukg.training.references import Reader
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    name="train",
-    help="Train a model on references and export it.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-
-@app.callback()
-def _group() -> None:
-    """Train a model on references and export it."""
-
+_HELP = "Train a model on references and export it."
+app = typer.Typer(name="train", help=_HELP, no_args_is_help=True, rich_markup_mode=None)
 
 Files = list[Path] | None
 
 
+@app.callback(help=_HELP)
+def _group() -> None:
+    pass
+
+
 @app.command()
 def prepare(
-    out: Annotated[Path, typer.Option("--output", "-o", help="Folder to write; replaced when it is such a folder.")],
-    tokenizer: Annotated[Path, typer.Option(help="tokenizer.json of the base model, or the folder that holds it.")],
+    out: Annotated[Path, Option("--output", "-o", help="Folder to write; an earlier one of this kind is replaced.")],
+    tokenizer: Annotated[Path, Option(help="tokenizer.json of the base model, or the folder that holds it.")],
     corpus: Annotated[
-        Files,
-        typer.Option(help='Documents: {"id", "title", "abstract"} a line; may be repeated, as all files may.'),
+        Files, Option(help='Documents: {"id", "title", "abstract"} per line; like all file options, may be repeated.')
     ] = None,
-    titles: Annotated[
-        bool, typer.Option("--titles/--no-titles", help="Titles as references to their abstracts.")
-    ] = True,
-    title_share: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of the titles that become references.")
-    ] = 1.0,
+    titles: Annotated[bool, Option("--titles/--no-titles", help="Use titles as references to their abstracts.")] = True,
+    title_share: Annotated[float, Option(min=0.0, max=1.0, help="Share of the titles that become references.")] = 1.0,
     contexts: Annotated[
-        Files, typer.Option(help='Citation contexts: {"context", "cited_id", "citing_id", "section"?}.')
+        Files, Option(help='Citation contexts: {"context", "cited_id", "citing_id", "section"?}.')
     ] = None,
-    queries: Annotated[Files, typer.Option(help='Queries: {"query", "doc_id" or "doc_text", "label"?}.')] = None,
-    scirepeval: Annotated[Files, typer.Option(help="SciRepEval Search: queries with scored candidates.")] = None,
-    unarxive: Annotated[Files, typer.Option(help="unarXive 2022: full texts with citations.")] = None,
-    plain: Annotated[
-        Files, typer.Option(help='Any references: {"reference", "document", "negatives"?, "type"?}.')
-    ] = None,
-    dev: Annotated[
-        Files, typer.Option(help="Sets with gold keyphrases to score training on; files or folders.")
-    ] = None,
-    tag_corpus: Annotated[
-        Files, typer.Option(help="Corpus files to take text for the tag head from, tagged by --tagger.")
-    ] = None,
+    queries: Annotated[Files, Option(help='Queries: {"query", "doc_id" or "doc_text", "label"?}.')] = None,
+    scirepeval: Annotated[Files, Option(help="SciRepEval Search: queries with scored candidates.")] = None,
+    unarxive: Annotated[Files, Option(help="unarXive 2022: full texts with citations.")] = None,
+    plain: Annotated[Files, Option(help='Any references: {"reference", "document", "negatives"?, "type"?}.')] = None,
+    dev: Annotated[Files, Option(help="Keyphrase sets by which training scores its models; files or folders.")] = None,
+    tag_corpus: Annotated[Files, Option(help="Corpus files whose texts --tagger tags to train the tag head.")] = None,
     tagged: Annotated[
-        Files, typer.Option(help="Text for the tag head that is tagged already: word, tab, tag a line.")
+        Files, Option(help="Tagged texts to train the tag head; one word, a tab and its tag per line.")
     ] = None,
     tagger: Annotated[
-        str, typer.Option(help="Tagger of --dev and --tag-corpus: 'nltk' or the name of a spaCy model.")
-    ] = "en_core_web_sm",
-    tag_count: Annotated[int, typer.Option(min=1, help="Documents to tag.")] = 24_000,
-    tag_held_out: Annotated[int, typer.Option(min=0, help="Tagged texts kept for measuring.")] = 1_000,
-    tolerance: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of the rows of a file that may be bad.")
-    ] = 0.01,
-    seed: Annotated[int, typer.Option(help="The same seed and files give the same folder.")] = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes. [default: one a core]")] = None,
+        str, Option(help="Tagger for --dev and --tag-corpus: nltk, spacy or spacy:PIPELINE.")
+    ] = "spacy:en_core_web_sm",
+    tag_count: Annotated[int, Option(min=1, help="Documents of --tag-corpus to tag.")] = 24_000,
+    tag_held_out: Annotated[int, Option(min=0, help="Tagged texts kept to measure the tag head.")] = 1_000,
+    tolerance: Annotated[float, Option(min=0.0, max=1.0, help="Share of a file's rows that may be bad.")] = 0.01,
+    seed: Annotated[int, Option(help="The same seed and files give the same folder.")] = 0,
+    jobs: Annotated[int | None, Option(min=1, help="Processes. [default: one per core]")] = None,
 ) -> None:
-    """Turn references into training data: triplets, and where asked for dev sets and tagged text.
+    """Turn references into training data: triplets and, if asked for, development sets and tagged text.
 
     Files are JSON Lines, plain or compressed (.gz, .xz). Each part can be prepared in a run of its own.
     """
-    from erukg.errors import InputError
-    from erukg.training import references as forms
-    from erukg.training.triplets import prepare as prepare_triplets
+    sources = _sources(corpus, titles, unarxive, contexts, queries, scirepeval, plain)
+    if not (sources or dev or tag_corpus or tagged):
+        raise InputError("There is nothing to prepare; give references, such as --corpus FILE, or --dev or --tagged.")
+    if tag_corpus and tagged:
+        raise InputError("Text for the tag head comes from --tag-corpus or from --tagged; give one of them.")
+    if sources:
+        from erukg.training.triplets import prepare_triplets
 
-    sources: list[forms.Reader] = []
+        summary = prepare_triplets(
+            sources, out, tokenizer, seed, title_share=title_share, tolerance=tolerance, jobs=jobs
+        )
+        typer.echo(summary)
+    if files := tag_corpus or tagged:
+        from erukg.training.tagged import prepare_tagged, read_tagged, tag_files
+
+        teacher = _tagger(tagger) if tag_corpus else None
+        texts = tag_files(files, teacher, tag_count, seed) if teacher else chain.from_iterable(map(read_tagged, files))
+        source = type(teacher).__name__ if teacher else "given"
+        typer.echo(prepare_tagged(texts, tokenizer, out / "tagged", tag_held_out, seed, tagger=source))
+    if dev:
+        from erukg.research.evaluation.datasets import load_sets
+        from erukg.training.dev_sets import prepare_dev
+
+        teacher = _tagger(tagger)
+        for dataset in load_sets(dev):
+            typer.echo(prepare_dev(dataset, teacher, out / "dev"))
+
+
+def _sources(
+    corpus: Files, titles: bool, unarxive: Files, contexts: Files, queries: Files, scirepeval: Files, plain: Files
+) -> list[Reader]:
+    """The readers of the files given, in the order in which their documents are numbered."""
+    from erukg.training import references as forms
+
+    sources: list[Reader] = []
     if corpus:
         sources.append(forms.Titles(corpus) if titles else forms.Corpus(corpus))
     if unarxive:
         sources.append(forms.Unarxive(unarxive, titles))
-    for form, files in (
+    others = (
         (forms.CitationContexts, contexts),
         (forms.Queries, queries),
         (forms.SciRepEval, scirepeval),
         (forms.Plain, plain),
-    ):
-        if files:
-            sources.append(form(files))
-    if not (sources or dev or tag_corpus or tagged):
-        raise InputError("There is nothing to prepare; give references, such as --corpus FILE, or --dev or --tagged.")
-    if sources:
-        typer.echo(
-            prepare_triplets(sources, out, tokenizer, seed, title_share=title_share, tolerance=tolerance, jobs=jobs)
-        )
-    if tag_corpus or tagged:
-        from erukg.training.tagged import prepare_tagged
-
-        if tag_corpus and tagged:
-            raise InputError("Text for the tag head comes from --tag-corpus or from --tagged; give one of them.")
-        teacher = _tagger(tagger) if tag_corpus else None
-        folder = out / "tagged"
-        typer.echo(
-            prepare_tagged(tag_corpus or tagged or [], tokenizer, teacher, folder, tag_count, tag_held_out, seed)
-        )
-    if dev:
-        from erukg.training.devset import dev_files, prepare_dev
-
-        teacher = _tagger(tagger)
-        for file in dev_files(dev):
-            typer.echo(prepare_dev(file, tokenizer, teacher, out / "dev"))
+    )
+    return sources + [form(files) for form, files in others if files]
 
 
 def _tagger(name: str) -> Tagger:
-    from erukg.taggers import NltkTagger, SpacyTagger
+    """A tagger by one of the names that all commands take, or by that of a spaCy pipeline alone."""
+    from erukg.taggers import load_tagger
 
-    return NltkTagger() if name == "nltk" else SpacyTagger(name)
+    known = name if name.partition(":")[0] in ("nltk", "spacy") else f"spacy:{name}"
+    return cast("Tagger", load_tagger(known))
 
 
 @app.command()
 def run(
-    config: Annotated[
-        Path | None, typer.Argument(help="JSON configuration; may name a preset and change some of it.")
-    ] = None,
-    preset: Annotated[str | None, typer.Option(help="Start from: paper, fast or tiny.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder written by 'erukg train prepare'.")] = None,
-    base: Annotated[Path | None, typer.Option(help="Base model: a BERT in Hugging Face layout.")] = None,
-    out: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None,
+    config: Annotated[Path | None, Argument(help="JSON configuration; may name a preset and change it.")] = None,
+    preset: Annotated[str | None, Option(help="Preset to start from: paper, fast or tiny.")] = None,
+    data: Annotated[Path | None, Option(help="Folder written by 'erukg train prepare'.")] = None,
+    base: Annotated[Path | None, Option(help="Base model: a BERT in Hugging Face layout.")] = None,
+    out: Annotated[Path | None, Option("--output", "-o", help="Folder of the run.")] = None,
     change: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="KEY=VALUE: change a setting, e.g. splade.steps=4000; may be repeated."),
+        list[str] | None, Option("--set", help="KEY=VALUE: change a setting, e.g. splade.steps=4000; may be repeated.")
     ] = None,
-    resume: Annotated[bool, typer.Option(help="Go on from the last checkpoint of an interrupted run.")] = True,
+    resume: Annotated[bool, Option(help="Resume an interrupted run from its last checkpoint.")] = True,
 ) -> None:
     """Train: MLM warm-up, then term weights (SPLADE) with tags and dense vectors, then tags alone."""
-    from erukg.errors import require
-
     require("torch", "train", "Training")
-    from erukg.training.presets import TrainConfig, read_values
+    from erukg.training.config import TrainConfig, read_values
     from erukg.training.run import train
 
     given = {"preset": preset, "data": data, "base": base, "output": out}
@@ -152,33 +143,27 @@ def run(
 
 @app.command()
 def export(
-    model: Annotated[Path, typer.Argument(help="Trained model: OUTPUT/model of a run.")],
-    out: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
-    name: Annotated[str, typer.Option(help="The model's name.")] = "model",
+    model: Annotated[Path, Argument(help="Trained model: OUTPUT/model of a run.")],
+    out: Annotated[Path, Option("--output", "-o", help="Folder to write.")],
+    name: Annotated[str, Option(help="The model's name.")] = "model",
     layout: Annotated[
-        list[str] | None,
-        typer.Option(help="int8, fp32 or sparse-encoder; may be repeated. [default: all, in sub-folders]"),
+        list[str] | None, Option(help="int8, fp32 or sparse-encoder; may be repeated. [default: all, in sub-folders]")
     ] = None,
-    tokenizer: Annotated[Path | None, typer.Option(help="tokenizer.json, where the model has none.")] = None,
-    base: Annotated[str, typer.Option(help="Name of the base model, for the model card.")] = "",
-    base_licence: Annotated[str, typer.Option(help="Licence of the base, for the model card.")] = "",
+    tokenizer: Annotated[Path | None, Option(help="tokenizer.json, if the model has none.")] = None,
+    base: Annotated[str, Option(help="Name of the base model, for the model card.")] = "",
+    base_licence: Annotated[str, Option(help="Licence of the base, for the model card.")] = "",
     exact: Annotated[
-        list[str] | None,
-        typer.Option(help="Node that int8 leaves in fp32, e.g. layer.5.outer; may be repeated."),
+        list[str] | None, Option(help="Node that int8 leaves in fp32, e.g. layer.5.outer; may be repeated.")
     ] = None,
-    bits: Annotated[
-        int, typer.Option(min=7, max=8, help="Bits of int8 weights; 8 needs CPUs with VNNI to be exact.")
-    ] = 7,
-    half: Annotated[bool, typer.Option("--half", help="SparseEncoder weights in fp16.")] = False,
+    bits: Annotated[int, Option(min=7, max=8, help="Bits of int8 weights; 8 needs CPUs with VNNI to be exact.")] = 7,
+    half: Annotated[bool, Option("--half", help="SparseEncoder weights in fp16.")] = False,
     collections_of: Annotated[
         Path | None,
-        typer.Option(help="Exported teacher: a model taught to give its term weights may read its collections."),
+        Option(help="Exported teacher whose collections the model may use, as it gives the same term weights."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace folders that exist.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace folders that exist.")] = False,
 ) -> None:
     """Write a trained model for use: ONNX in int8 and fp32, and the layout of sentence-transformers."""
-    from erukg.errors import require
-
     require("torch", "train", "Exporting a model")
     from erukg.training.export.folder import LAYOUTS
     from erukg.training.export.folder import export as write
@@ -203,31 +188,21 @@ def export(
 
 @app.command()
 def shrink(
-    model: Annotated[Path, typer.Argument(help="Trained model: OUTPUT/model of a run.")],
-    out: Annotated[Path, typer.Option("--output", "-o", help="Folder of the smaller base.")],
-    tokenizer: Annotated[Path | None, typer.Option(help="tokenizer.json, where the model has none.")] = None,
-    layers: Annotated[int, typer.Option(min=1, help="Layers.")] = 2,
-    width: Annotated[int, typer.Option(min=1, help="Width of its states.")] = 128,
-    heads: Annotated[int, typer.Option(min=1, help="Attention heads.")] = 2,
-    inner: Annotated[int, typer.Option(min=1, help="Width inside a layer.")] = 512,
-    tag_width: Annotated[int, typer.Option(min=1, help="Width of the tag head.")] = 64,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of its layers.")] = 0,
+    model: Annotated[Path, Argument(help="Trained model: OUTPUT/model of a run.")],
+    out: Annotated[Path, Option("--output", "-o", help="Folder of the smaller base.")],
+    tokenizer: Annotated[Path | None, Option(help="tokenizer.json, if the model has none.")] = None,
+    layers: Annotated[int, Option(min=1, help="Layers.")] = 2,
+    width: Annotated[int, Option(min=1, help="Width of the hidden states.")] = 128,
+    heads: Annotated[int, Option(min=1, help="Attention heads.")] = 2,
+    inner: Annotated[int, Option(min=1, help="Width of the feed-forward layers.")] = 512,
+    tag_width: Annotated[int, Option(min=1, help="Width of the tag head.")] = 64,
+    seed: Annotated[int, Option(min=0, help="Seed of the random layers.")] = 0,
 ) -> None:
-    """Write a smaller base that keeps a trained model's embeddings; train it with that model as its teacher."""
-    from erukg.errors import require
-
+    """Write a smaller base with a trained model's embeddings; train it with that model as its teacher."""
     require("torch", "train", "Shrinking a model")
-    from erukg.training.shrinking import write_shrunken
+    from erukg.training.base import load_base, save_base
+    from erukg.training.shrinking import shrink as shrunken
 
-    write_shrunken(
-        model,
-        out,
-        tokenizer,
-        layers=layers,
-        width=width,
-        heads=heads,
-        inner=inner,
-        tag_width=tag_width,
-        seed=seed,
-    )
+    small = shrunken(load_base(model)[0], layers, width, heads, inner, tag_width, seed)
+    save_base(small, out, tokenizer or model / "tokenizer.json", half=True)
     typer.echo(f"base: {out}")

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
@@ -36,19 +36,22 @@ _LINGER_SECONDS = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How to serve. After the signal to stop, connections are still accepted for `drain_seconds`, so that load
-    balancers notice; accepted requests may then take `grace_seconds`."""
+    """How to serve; `erukg serve` has the defaults.
 
-    host: str = "127.0.0.1"
-    port: int = 8000
-    workers: int = 1
-    threads: int | None = None
-    limits: ServiceLimits = field(default_factory=ServiceLimits)
-    keys: Keys = field(default_factory=Keys)
-    cors: tuple[str, ...] = ()
-    drain_seconds: float = 0.5
-    grace_seconds: float = 60.0
-    request_log: bool = True
+    After the signal to stop, connections are still accepted for `drain_seconds`, so that load balancers notice;
+    accepted requests may then take `grace_seconds`.
+    """
+
+    host: str
+    port: int
+    workers: int
+    threads: int | None
+    limits: ServiceLimits
+    keys: Keys
+    cors: tuple[str, ...]
+    drain_seconds: float
+    grace_seconds: float
+    request_log: bool
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -1,8 +1,7 @@
-"""Base weights: from a Hugging Face folder, from an ONNX export, or random and tiny for trials."""
+"""Weights of models: from a Hugging Face folder or an ONNX export, random ones for trials, and to a folder."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import warnings
 from pathlib import Path
@@ -11,30 +10,78 @@ from typing import Any
 import torch
 
 from erukg.errors import ModelError, require
+from erukg.training.folders import read_json, write_json
 from erukg.training.model import Shape, TermModel
-from erukg.training.parts import read_weights
 
-__all__ = ["from_onnx", "known_tags", "load_base", "random_base", "save_base"]
+__all__ = [
+    "TAGS",
+    "float_state",
+    "from_onnx",
+    "load_base",
+    "matching_tag_head",
+    "random_base",
+    "read_weights",
+    "save_base",
+    "split_weights",
+]
 
+TAGS = "tags.safetensors"
+_WEIGHTS = "model.safetensors"
 _MAX_BYTES = 2 << 30
 
 
-def _shape(folder: Path) -> Shape:
-    path = folder / "config.json"
-    if not path.is_file():
-        raise ModelError(f"There is no config.json in {folder}; give a folder in Hugging Face layout.")
-    return Shape.from_config(json.loads(path.read_text("utf-8")))
+def read_weights(folder: str | Path) -> dict[str, torch.Tensor]:
+    """Tensors of model.safetensors in `folder`, whole or in parts (`split_weights`), and of tags.safetensors."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    folder = Path(folder)
+    found = [folder / _WEIGHTS] if (folder / _WEIGHTS).is_file() else sorted(folder.glob(f"{_WEIGHTS}.part*"))
+    tags = [folder / TAGS] if (folder / TAGS).is_file() else []
+    if not found or sum(path.stat().st_size for path in found + tags) > _MAX_BYTES:
+        raise ModelError(f"{folder} holds no {_WEIGHTS}, or more than 2 GB; give a folder with the weights of a BERT.")
+    tensors: dict[str, torch.Tensor] = {}
+    for paths in filter(None, (found, tags)):
+        try:
+            tensors |= load(b"".join(path.read_bytes() for path in paths))
+        except SafetensorError as error:
+            raise ModelError(f"{paths[0]} is damaged or lacks its other parts ({error}); copy them again.") from error
+    return tensors
+
+
+def split_weights(state: dict[str, torch.Tensor], folder: str | Path, limit: int = 15 << 20) -> list[Path]:
+    """Write `state` in half precision as model.safetensors.part000, … of at most `limit` bytes each.
+
+    They are for places that move only small files; joined (`cat`), they are the model.safetensors.
+    """
+    from safetensors.torch import save
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    data = save(float_state(state, torch.float16), {"format": "pt"})
+    paths = []
+    for number, start in enumerate(range(0, len(data), limit)):
+        paths.append(folder / f"{_WEIGHTS}.part{number:03d}")
+        paths[-1].write_bytes(data[start : start + limit])
+    return paths
+
+
+def float_state(state: dict[str, torch.Tensor], dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """The tensors as `dtype` in main memory, as safetensors wants them."""
+    return {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in state.items()}
 
 
 def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
     """The model in `folder` and whether its masked-language head came with it.
 
-    Reads config.json and model.safetensors (or model.part files) of BertModel or BertForMaskedLM, of any
-    float type. A missing head is drawn from `seed` and needs the MLM warm-up; a tag head that is missing or of
-    another form is drawn too and needs training.
+    Reads config.json and model.safetensors (`read_weights`) of BertModel or BertForMaskedLM, of any float type. A
+    missing head is drawn at random from `seed` and needs the MLM warm-up; so is a tag head that is missing or of
+    another shape, which needs training.
     """
     folder = Path(folder)
-    model = random_base(_shape(folder), seed)
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"There is no config.json in {folder}; give a folder in Hugging Face layout.")
+    model = random_base(Shape.from_config(read_json(folder / "config.json")), seed)
     found: dict[str, torch.Tensor] = {}
     for name, tensor in read_weights(folder).items():
         bare = name.removeprefix("bert.")
@@ -43,7 +90,7 @@ def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
         elif bare.startswith(("embeddings.", "encoder.")):
             found[f"bert.{bare}"] = tensor.float()
     own = model.state_dict()
-    found = known_tags(found, own, folder)
+    found = matching_tag_head(found, own, folder)
     has_head = all(name in found for name in own if name.startswith("cls."))
     for name, tensor in own.items():
         if name not in found:
@@ -59,14 +106,17 @@ def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
     return model, has_head
 
 
-def known_tags(found: dict[str, torch.Tensor], own: dict[str, torch.Tensor], source: Path) -> dict[str, torch.Tensor]:
-    """`found` without its tag head where that is not of the form in `own`, which is then said in a warning."""
-    theirs = {name: tensor.shape for name, tensor in found.items() if name.startswith("tag.")}
-    ours = {name: tensor.shape for name, tensor in own.items() if name.startswith("tag.")}
+def matching_tag_head(
+    found: dict[str, torch.Tensor], own: dict[str, torch.Tensor], source: Path
+) -> dict[str, torch.Tensor]:
+    """`found`, but with a warning and without its tag head where that has other shapes than the one in `own`."""
+    theirs, ours = (
+        {name: tensor.shape for name, tensor in state.items() if name.startswith("tag.")} for state in (found, own)
+    )
     if not theirs or theirs == ours:
         return found
     warnings.warn(
-        f"The tag head in {source} is of another form and starts anew; train it in the stage 'tags'.", stacklevel=3
+        f"The tag head in {source} has another shape and starts anew; train it in the stage 'tags'.", stacklevel=3
     )
     return {name: tensor for name, tensor in found.items() if name not in theirs}
 
@@ -84,10 +134,9 @@ def save_base(model: TermModel, folder: str | Path, tokenizer: str | Path, half:
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    dtype = torch.float16 if half else torch.float32
-    tensors = {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(model.shape.to_config(), indent=1) + "\n", "utf-8")
+    tensors = float_state(model.state_dict(), torch.float16 if half else torch.float32)
+    save_file(tensors, folder / _WEIGHTS, metadata={"format": "pt"})
+    write_json(folder / "config.json", model.shape.to_config())
     if Path(tokenizer).resolve() != (folder / "tokenizer.json").resolve():
         shutil.copyfile(tokenizer, folder / "tokenizer.json")
 
@@ -100,7 +149,7 @@ def from_onnx(path: str | Path, config: str | Path) -> TermModel:
     of the model's config.json. The masked-language head is random afterwards.
     """
     onnx = require("onnx", "train", "Reading an ONNX model")
-    shape = Shape.from_config(json.loads(Path(config).read_text("utf-8")))
+    shape = Shape.from_config(read_json(Path(config)))
     if Path(path).stat().st_size > _MAX_BYTES:
         raise ModelError(f"{path} is larger than 2 GB and cannot be a BERT base; give another file.")
     graph = onnx.load(str(path)).graph

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import queue
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.backends.vocabulary import Vocabulary
 from erukg.errors import TrainingError
+from erukg.training.config import TrainConfig
+from erukg.training.folders import read_json
+from erukg.training.pieces import load_tokenizer
 
-__all__ = ["Batches", "Group", "MlmBatch", "Prepared", "TagBatch", "TripletBatch", "prefetch"]
+__all__ = ["Batches", "Group", "MlmBatch", "TagBatch", "TrainingData", "TripletBatch"]
 
-_MLM, _SPLADE = 1, 2
-_T = TypeVar("_T")
+# What a random generator is for, as part of its seed.
+_MLM, _SPLADE, _ORDER = 1, 2, 7
+# Numbers of shuffled sequences; those below are of the types of references.
+_MLM_ORDER, _TAG_ORDER = 1000, 1001
+_SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
 
 
 @dataclass(slots=True)
@@ -60,7 +65,7 @@ class TagBatch:
     labels: NDArray[np.int8]
 
 
-class Prepared:
+class TrainingData:
     """A prepared training folder, memory-mapped and checked for consistency."""
 
     def __init__(self, folder: str | Path) -> None:
@@ -68,16 +73,16 @@ class Prepared:
         path = self.folder / "meta.json"
         if not path.is_file():
             raise TrainingError(f"There is no meta.json in {folder}; make the folder with 'erukg train prepare'.")
-        self.meta: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        self.meta: dict[str, Any] = read_json(path)
         if self.meta.get("format") != "erukg-triplets" or self.meta.get("version") != 1:
             raise TrainingError(
                 f"{path} is not of format erukg-triplets 1; make the folder with 'erukg train prepare'."
             )
         self.types = [str(name) for name in self.meta["types"]]
         self.vocab_size = int(self.meta["vocab_size"])
-        self.ids, self.offsets = self._texts("documents")
+        self.ids, self.offsets = self._texts("documents.")
         self.titles = self._load("documents.titles.npy")
-        self.reference_ids, self.reference_offsets = self._texts("references")
+        self.reference_ids, self.reference_offsets = self._texts("references.")
         self.triplets = self._load("triplets.npy")
         self.kinds = self._load("types.npy")
         documents, references = len(self.offsets) - 1, len(self.reference_offsets) - 1
@@ -98,67 +103,42 @@ class Prepared:
             raise TrainingError(f"{path} cannot be read ({error}); prepare the folder again.") from error
         return array
 
-    def _texts(self, name: str, ids: str = "", offsets: str = "") -> tuple[NDArray[Any], NDArray[np.int64]]:
-        flat = self._load(ids or f"{name}.ids.npy")
-        edges = np.asarray(self._load(offsets or f"{name}.offsets.npy"), dtype=np.int64)
+    def _texts(self, prefix: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        flat = self._load(f"{prefix}ids.npy")
+        edges = np.asarray(self._load(f"{prefix}offsets.npy"), dtype=np.int64)
         if len(edges) < 1 or edges[0] != 0 or edges[-1] != len(flat) or np.any(np.diff(edges) < 0):
-            raise TrainingError(f"Offsets of {name} in {self.folder} do not fit its ids; prepare the folder again.")
+            raise TrainingError(f"{self.folder / prefix}offsets.npy does not fit its ids; prepare the folder again.")
         return flat, edges
 
     def tagged(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any], NDArray[Any]] | None:
         """ids, offsets, labels and split of tagged texts, or None where the folder has none."""
         if not (self.folder / "tagged" / "ids.npy").is_file():
             return None
-        ids, offsets = self._texts("tagged", "tagged/ids.npy", "tagged/offsets.npy")
+        ids, offsets = self._texts("tagged/")
         return ids, offsets, self._load("tagged/labels.npy"), self._load("tagged/split.npy")
 
-    def special_tokens(self) -> tuple[int, int, int, int]:
-        """Ids of [PAD], [CLS], [SEP], [MASK]."""
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(self.tokenizer))
-        found: list[Any] = [tokenizer.token_to_id(token) for token in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")]
-        if None in found:
-            raise TrainingError(f"{self.tokenizer} lacks one of [PAD] [CLS] [SEP] [MASK]; use a BERT tokenizer.")
-        return found[0], found[1], found[2], found[3]
-
-    def word_starts(self) -> NDArray[np.bool_]:
-        """Which pieces of the vocabulary begin a word."""
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(self.tokenizer))
-        tokens = (tokenizer.id_to_token(i) or "" for i in range(self.vocab_size))
-        return np.fromiter((not token.startswith("##") for token in tokens), np.bool_, self.vocab_size)
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokenizer that the folder was prepared with."""
+        return Vocabulary(load_tokenizer(self.tokenizer), self.tokenizer)
 
 
 class Batches:
-    """Batches of a prepared folder; what a method returns depends on its step alone."""
+    """Batches of a prepared folder; what a method returns depends on its step alone. Thread-safe."""
 
-    def __init__(
-        self,
-        data: Prepared,
-        seed: int,
-        mixture: dict[str, float],
-        leave_out: tuple[str, ...] = (),
-        keep_title: dict[str, float] | None = None,
-        document_length: int = 256,
-        reference_length: int = 64,
-        length_step: int = 64,
-        groups: int = 4,
-        mlm_mask: float = 0.25,
-        crop: float = 0.0,
-    ) -> None:
-        self.data, self.seed = data, seed
-        self.crop = crop
-        self.document_length, self.reference_length, self.length_step = (
-            document_length,
-            reference_length,
-            length_step,
-        )
-        self.groups, self.mlm_mask = groups, mlm_mask
-        self.pad, self.cls, self.sep, self.mask_token = data.special_tokens()
-        self._word_starts = data.word_starts() if crop else np.ones(0, np.bool_)
-        unknown = [name for name in leave_out if name not in data.types]
+    def __init__(self, data: TrainingData, config: TrainConfig, max_positions: int = 512) -> None:
+        self.data, self.config = data, config
+        self.document_length = min(config.document_length, max_positions)
+        tokenizer = load_tokenizer(data.tokenizer)
+        special = [tokenizer.token_to_id(token) for token in _SPECIAL]
+        if None in special:
+            raise TrainingError(f"{data.tokenizer} lacks one of {' '.join(_SPECIAL)}; use a BERT tokenizer.")
+        self.pad, self.cls, self.sep, self.mask_token = special
+        self._word_starts = np.ones(0, np.bool_)
+        if config.crop:
+            tokens = data.vocabulary.tokens(range(data.vocab_size))
+            self._word_starts = np.array([not token.startswith("##") for token in tokens], np.bool_)
+        unknown = [name for name in config.leave_out if name not in data.types]
         if unknown:
             raise TrainingError(f"Cannot leave out '{unknown[0]}': the data has only {', '.join(data.types)}.")
         self.rows: list[NDArray[np.int64]] = []
@@ -167,16 +147,17 @@ class Batches:
         kinds = np.asarray(data.kinds)
         for number, name in enumerate(data.types):
             rows = np.flatnonzero(kinds == number)
-            weight = 0.0 if name in leave_out else mixture.get(name, 0.1)
+            weight = 0.0 if name in config.leave_out else config.mixture.get(name, 0.1)
             if len(rows) and weight > 0:
                 self.rows.append(rows)
                 self.weights.append(weight)
-                self.keep.append((keep_title or {}).get(name, 0.0 if name == "title" else 1.0))
+                self.keep.append(config.keep_title.get(name, 0.0 if name == "title" else 1.0))
         if not self.rows:
             raise TrainingError("No reference type is left to train on; change 'mixture' or 'leave_out'.")
         self._edges = np.concatenate(([0.0], np.cumsum(self.weights) / sum(self.weights)))
         self._edges[-1] = 1.0
-        self._orders: dict[tuple[int, int], NDArray[np.int64]] = {}
+        # Two passes at a time of each sequence: a batch may need the end of one and the beginning of the next.
+        self._order = lru_cache(2 * len(self.rows) + 4)(self._shuffled)
         self._tagged = data.tagged()
         if self._tagged is not None:
             self._tag_rows = np.flatnonzero(np.asarray(self._tagged[3]) == 0)
@@ -193,22 +174,20 @@ class Batches:
         filled = 0
         while filled < count:
             epoch, inside = divmod(start + filled, rows)
-            key = (stream, epoch)
-            order = self._orders.get(key)
-            if order is None:
-                order = np.random.default_rng([self.seed, 7, stream, epoch]).permutation(rows)
-                self._orders = {k: v for k, v in self._orders.items() if k[0] != stream or k[1] == epoch - 1}
-                self._orders[key] = order
+            order = self._order(stream, epoch, rows)
             take = min(count - filled, rows - inside)
             out[filled : filled + take] = order[inside : inside + take]
             filled += take
         return out
 
+    def _shuffled(self, stream: int, epoch: int, rows: int) -> NDArray[np.int64]:
+        return np.random.default_rng([self.config.seed, _ORDER, stream, epoch]).permutation(rows)
+
     def _pad(
         self, flat: NDArray[Any], starts: NDArray[np.int64], lengths: NDArray[np.int64], limit: int
     ) -> tuple[Group, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """[CLS] pieces [SEP], padded to a multiple of `length_step`; also row, column, source of pieces."""
-        step = self.length_step
+        step = self.config.length_step
         longest = int(lengths.max(initial=0)) + 2
         width = min(-(-longest // step) * step, max(limit, longest))
         count = len(starts)
@@ -226,7 +205,7 @@ class Batches:
     def triplets(self, step: int, batch: int, tag_batch: int = 0) -> TripletBatch:
         """Batch `step` of the SPLADE stage."""
         data = self.data
-        rng = np.random.default_rng([self.seed, _SPLADE, step])
+        rng = np.random.default_rng([self.config.seed, _SPLADE, step])
         chosen, keep = [], []
         # Fixed counts a step would never draw a type whose share is below 1/batch: round the running totals.
         before, after = (np.diff(np.rint(self._edges * (k * batch)).astype(np.int64)) for k in (step, step + 1))
@@ -241,19 +220,20 @@ class Batches:
         references = triplets[:, 0]
         lengths = data.reference_offsets[references + 1] - data.reference_offsets[references]
         begins = data.reference_offsets[references].copy()
-        if self.crop:
-            for i in np.flatnonzero(rng.random(len(references)) < self.crop).tolist():
+        if self.config.crop:
+            for i in np.flatnonzero(rng.random(len(references)) < self.config.crop).tolist():
                 begins[i], lengths[i] = self._cropped(int(begins[i]), int(lengths[i]), rng)
-        group, *_ = self._pad(
-            data.reference_ids, begins, np.minimum(lengths, self.reference_length - 2), self.reference_length
-        )
+        limit = self.config.reference_length
+        group, *_ = self._pad(data.reference_ids, begins, np.minimum(lengths, limit - 2), limit)
         documents = np.concatenate((triplets[:, 1], triplets[:, 2]))
         kept = np.concatenate((kept, kept))
         starts, ends = data.offsets[documents], data.offsets[documents + 1]
         titles = np.asarray(data.titles[documents], dtype=np.int64)
         # A document that is only a title keeps it: an empty text teaches nothing.
         starts = np.where(kept | (starts + titles >= ends), starts, starts + titles)
-        groups, order = self._grouped(starts, np.minimum(ends - starts, self.document_length - 2))
+        lengths = np.minimum(ends - starts, self.document_length - 2)
+        parts, order = self._by_length(lengths)
+        groups = [self._pad(data.ids, starts[p], lengths[p], self.document_length)[0] for p in parts]
         tags = self.tags(step, tag_batch) if tag_batch and self.has_tags else None
         return TripletBatch(group, groups, order, references, documents, tags)
 
@@ -267,32 +247,26 @@ class Batches:
         stop = int(heads[first + words]) if first + words < len(heads) else length
         return begin + int(heads[first]), stop - int(heads[first])
 
-    def _grouped(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[list[Group], NDArray[np.int64]]:
-        by_length = np.argsort(lengths, kind="stable")
-        groups = [
-            self._pad(self.data.ids, starts[part], lengths[part], self.document_length)[0]
-            for part in np.array_split(by_length, self.groups)
-            if len(part)
-        ]
-        return groups, np.argsort(by_length, kind="stable")
+    def _by_length(self, lengths: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Rows in groups of similar length, and the order that puts the rows of all groups right again."""
+        order = np.argsort(lengths, kind="stable")
+        parts = [part for part in np.array_split(order, self.config.groups) if len(part)]
+        return parts, np.argsort(order, kind="stable")
 
     def mlm(self, step: int, batch: int) -> MlmBatch:
         """Batch `step` of the warm-up: whole documents, a share of their pieces masked."""
         data = self.data
-        rng = np.random.default_rng([self.seed, _MLM, step])
-        documents = self._stream(1000, len(data.offsets) - 1, step * batch, batch)
+        rng = np.random.default_rng([self.config.seed, _MLM, step])
+        documents = self._stream(_MLM_ORDER, len(data.offsets) - 1, step * batch, batch)
         starts, ends = data.offsets[documents], data.offsets[documents + 1]
         room = self.document_length - 2
         spare = np.maximum(ends - starts - room, 0)
         starts = starts + rng.integers(0, spare + 1)
         lengths = np.minimum(ends - starts, room)
-        by_length = np.argsort(lengths, kind="stable")
         result = MlmBatch([], [], [])
-        for part in np.array_split(by_length, self.groups):
-            if not len(part):
-                continue
+        for part in self._by_length(lengths)[0]:
             group, row, column, source = self._pad(data.ids, starts[part], lengths[part], self.document_length)
-            hit = rng.random(len(row)) < self.mlm_mask
+            hit = rng.random(len(row)) < self.config.mlm_mask
             row, column = row[hit], column[hit]
             labels = np.asarray(data.ids[source[hit]], dtype=np.int64)
             action = rng.random(len(row))
@@ -308,7 +282,7 @@ class Batches:
         """Batch `step` of tagged texts of the training split."""
         if self._tagged is None:
             raise TrainingError(f"{self.data.folder} has no tagged texts; prepare them or leave the tag head out.")
-        rows = self._tag_rows[self._stream(1001, len(self._tag_rows), step * batch, batch)]
+        rows = self._tag_rows[self._stream(_TAG_ORDER, len(self._tag_rows), step * batch, batch)]
         return self._tag_batch(rows)
 
     def held_out_tags(self, batch: int, limit: int) -> Iterator[TagBatch]:
@@ -330,40 +304,3 @@ class Batches:
         stops = np.minimum(np.append(words[1:], len(classes)), np.cumsum(lengths)[row[words]])
         flat = row * group.ids.shape[1] + column
         return TagBatch(group, flat[words], flat[stops - 1], classes[words])
-
-
-def prefetch(build: Callable[[int], _T], start: int, stop: int | None, depth: int = 6) -> Iterator[_T]:
-    """Yield build(start), build(start+1) … made ahead by one thread; errors surface at the consumer."""
-    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
-    halt = threading.Event()
-
-    def put(item: tuple[bool, Any]) -> bool:
-        while not halt.is_set():
-            try:
-                ready.put(item, timeout=0.2)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-    def work() -> None:
-        step = start
-        try:
-            while (stop is None or step < stop) and put((True, build(step))):
-                step += 1
-        except Exception as error:  # handed to the consumer, which raises it
-            put((False, error))
-
-    thread = threading.Thread(target=work, name="erukg-batches", daemon=True)
-    thread.start()
-    try:
-        step = start
-        while stop is None or step < stop:
-            good, item = ready.get()
-            if not good:
-                raise item
-            yield item
-            step += 1
-    finally:
-        halt.set()
-        thread.join(timeout=5)

@@ -6,10 +6,7 @@ Parameter names are those of `transformers.BertForMaskedLM`, so the same weights
 
 from __future__ import annotations
 
-import functools
-import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,12 +14,24 @@ import torch.nn.functional as F
 from torch import nn
 
 from erukg.errors import ModelError
-from erukg.training.pooling import max_pool_terms
+from erukg.training.config import TAG_CLASSES
+from erukg.training.pooling import compiled, max_pool_terms
 
 __all__ = ["Outputs", "Shape", "TermModel"]
 
-TAG_CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
 TAG_WIDTH = 256
+# Fields of `Shape` and their names in Hugging Face's config.json.
+_CONFIG_KEYS = {
+    "vocab_size": "vocab_size",
+    "hidden_size": "hidden_size",
+    "layers": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "intermediate_size": "intermediate_size",
+    "max_positions": "max_position_embeddings",
+    "type_vocab_size": "type_vocab_size",
+    "eps": "layer_norm_eps",
+    "tag_width": "tag_width",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,31 +58,15 @@ class Shape:
             )
         if config.get("position_embedding_type", "absolute") != "absolute":
             raise ModelError("A base model must have absolute position embeddings; choose another base.")
-        return cls(
-            vocab_size=int(config["vocab_size"]),
-            hidden_size=int(config["hidden_size"]),
-            layers=int(config["num_hidden_layers"]),
-            heads=int(config["num_attention_heads"]),
-            intermediate_size=int(config["intermediate_size"]),
-            max_positions=int(config.get("max_position_embeddings", 512)),
-            type_vocab_size=int(config.get("type_vocab_size", 2)),
-            eps=float(config.get("layer_norm_eps", 1e-12)),
-            tag_width=int(config.get("tag_width", TAG_WIDTH)),
-        )
+        found: dict[str, Any] = {field: config[key] for field, key in _CONFIG_KEYS.items() if key in config}
+        return cls(**found)
 
     def to_config(self) -> dict[str, Any]:
         """The Hugging Face configuration of `BertForMaskedLM` with these sizes."""
         return {
             "architectures": ["BertForMaskedLM"],
             "model_type": "bert",
-            "vocab_size": self.vocab_size,
-            "hidden_size": self.hidden_size,
-            "num_hidden_layers": self.layers,
-            "num_attention_heads": self.heads,
-            "intermediate_size": self.intermediate_size,
-            "max_position_embeddings": self.max_positions,
-            "type_vocab_size": self.type_vocab_size,
-            "layer_norm_eps": self.eps,
+            **{key: getattr(self, field) for field, key in _CONFIG_KEYS.items()},
             "hidden_act": "gelu",
             "hidden_dropout_prob": 0.1,
             "attention_probs_dropout_prob": 0.1,
@@ -81,11 +74,7 @@ class Shape:
             "pad_token_id": 0,
             "position_embedding_type": "absolute",
             "tie_word_embeddings": True,
-            "tag_width": self.tag_width,
         }
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
 
 
 @dataclass(slots=True)
@@ -108,7 +97,7 @@ class _Node(nn.Module):  # type: ignore[misc]
 def _bert_layer(
     x: torch.Tensor, bias: torch.Tensor, heads: int, eps: float, dropout: float, weights: list[torch.Tensor]
 ) -> torch.Tensor:
-    """One transformer layer as a plain function, so that all layers share one compiled graph a shape."""
+    """One transformer layer as a plain function, so that all layers share one compiled graph per shape."""
     qw, qb, kw, kb, vw, vb, ow, ob, n1w, n1b, iw, ib, fw, fb, n2w, n2b = weights
     batch, length, width = x.shape
     qkv = F.linear(x, torch.cat((qw, kw, vw)), torch.cat((qb, kb, vb)))
@@ -119,15 +108,6 @@ def _bert_layer(
     x = F.layer_norm(x + F.dropout(a, dropout), (width,), n1w, n1b, eps)
     h = F.linear(F.gelu(F.linear(x, iw, ib)), fw, fb)
     return F.layer_norm(x + F.dropout(h, dropout), (width,), n2w, n2b, eps)
-
-
-@functools.cache
-def _compiled_layer() -> Callable[..., torch.Tensor]:
-    """The layer through `torch.compile`: one graph a padded shape, plain code where compiling fails."""
-    torch._dynamo.config.recompile_limit = 128
-    torch._dynamo.config.suppress_errors = True
-    compiled: Callable[..., torch.Tensor] = torch.compile(_bert_layer, dynamic=False)
-    return compiled
 
 
 class TermModel(nn.Module):  # type: ignore[misc]
@@ -210,7 +190,7 @@ class TermModel(nn.Module):  # type: ignore[misc]
         x = F.dropout(x, dropout)
         bias = (1.0 - mask[:, None, None, :].to(x.dtype)) * -30000.0
         hidden = [x]
-        layer = _compiled_layer() if self.compiled else _bert_layer
+        layer = compiled(_bert_layer) if self.compiled else _bert_layer
         for weights in self._layer_weights():
             x = layer(x, bias, self.shape.heads, self.shape.eps, dropout, weights)
             hidden.append(x)

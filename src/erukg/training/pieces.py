@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,10 @@ from erukg.core.document import Document
 from erukg.errors import TrainingError
 from erukg.training.arrays import ArrayWriter
 
-__all__ = ["PieceWriter", "TextEncoder", "load_tokenizer", "save_tokenizer"]
+__all__ = ["PieceWriter", "TokenizerPool", "load_tokenizer", "save_tokenizer"]
 
 _CHUNK = 2048
-_CHARACTERS_A_PIECE = 16
+_CHARACTERS_PER_PIECE = 16
 
 Block = tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint16]]
 
@@ -56,15 +55,16 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-class TextEncoder:
+class TokenizerPool:
     """Word pieces of texts of two parts (title and abstract; one may be empty), as the encoder reads them.
 
     Words are those of `Document`, so that training and use see the same pieces. Work runs on `jobs` processes
-    (default: one a core) where processes can be forked, else on the threads of the tokenizers library.
+    (default: one per core) where processes can be forked, else on the threads of the tokenizers library.
     """
 
     def __init__(self, tokenizer: Any, jobs: int | None = None) -> None:
-        self.jobs = jobs or _cores()
+        # Reading cannot keep more than a few dozen processes busy.
+        self.jobs = jobs or min(cores(), 32)
         self._tokenizer = tokenizer
         self._pool: Executor
         if self.jobs > 1 and "fork" in multiprocessing.get_all_start_methods():
@@ -78,22 +78,15 @@ class TextEncoder:
             self._pool = ThreadPoolExecutor(1)
 
     def submit(self, texts: Sequence[tuple[str, str]], longest: int) -> Future[Block]:
-        """Flat pieces, at most `longest` a text; the length of each text; the length of its first part."""
+        """Flat pieces, at most `longest` per text; the length of each text; the length of its first part."""
         tokenizer = None if isinstance(self._pool, ProcessPoolExecutor) else self._tokenizer
         return self._pool.submit(_encode, tokenizer, texts, longest)
 
-    def __enter__(self) -> TextEncoder:
+    def __enter__(self) -> TokenizerPool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._pool.shutdown(cancel_futures=True)
-
-
-def _cores() -> int:
-    """Cores this process may use; reading cannot keep more than a few dozen busy."""
-    return min(cores(), 32)
 
 
 _worker_tokenizer: Any = None
@@ -115,7 +108,7 @@ def _encode(tokenizer: Any, texts: Sequence[tuple[str, str]], longest: int) -> B
     tokenizer = tokenizer or _worker_tokenizer
     # Text that spells "[SEP]" is text, not the end of a sequence.
     tokenizer.encode_special_tokens = True
-    cut = longest * _CHARACTERS_A_PIECE
+    cut = longest * _CHARACTERS_PER_PIECE
     words = [" ".join(Document.parse(part[:cut]).words) if part else "" for text in texts for part in text]
     words = [part if part.isascii() else part.encode("utf-8", "ignore").decode() for part in words]
     batch = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
@@ -137,10 +130,10 @@ class PieceWriter:
     `titles`, the latter are also written to `<name>.titles.npy`.
     """
 
-    def __init__(self, encoder: TextEncoder, folder: Path, name: str, longest: int, *, titles: bool = False) -> None:
+    def __init__(self, pool: TokenizerPool, folder: Path, name: str, longest: int, *, titles: bool = False) -> None:
         self.lengths = np.zeros(0, np.uint16)
         self.heads = np.zeros(0, np.uint16)
-        self._encoder = encoder
+        self._pool = pool
         self._longest = longest
         self._ids = ArrayWriter(folder / f"{name}.ids.npy", "uint16")
         self._offsets = ArrayWriter(folder / f"{name}.offsets.npy", "int64")
@@ -175,9 +168,7 @@ class PieceWriter:
     def __enter__(self) -> PieceWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             if error is None:
                 self.flush()
@@ -187,10 +178,10 @@ class PieceWriter:
 
     def _submit(self) -> None:
         if self._waiting:
-            self._pending.append(self._encoder.submit(self._waiting, self._longest))
+            self._pending.append(self._pool.submit(self._waiting, self._longest))
             self._waiting = []
         # What waits is held in memory, so the caller must not run far ahead.
-        while self._pending and (self._pending[0].done() or len(self._pending) > 2 * self._encoder.jobs):
+        while self._pending and (self._pending[0].done() or len(self._pending) > 2 * self._pool.jobs):
             self._write()
 
     def _write(self) -> None:

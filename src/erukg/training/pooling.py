@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 import torch.nn.functional as F
 
-__all__ = ["max_pool_terms", "padding", "plain_max_pool_terms"]
+__all__ = ["compiled", "max_pool_terms", "padding"]
 
+T = TypeVar("T")
 _FORWARD_ELEMENTS = 1 << 30  # logits alive at once on a GPU: 2 GB in bf16
 _FORWARD_ELEMENTS_CPU = 1 << 26
 _BACKWARD_ROWS = 1 << 21  # gathered rows alive at once in the sparse gradient
+
+
+@functools.cache
+def compiled(function: Callable[..., T]) -> Callable[..., T]:
+    """The function through `torch.compile`: one graph per padded shape, plain code where compiling fails."""
+    torch._dynamo.config.recompile_limit = 128
+    torch._dynamo.config.suppress_errors = True
+    return cast("Callable[..., T]", torch.compile(function, dynamic=False))
 
 
 def padding(vocabulary: int) -> int:
@@ -21,21 +30,12 @@ def padding(vocabulary: int) -> int:
     return -vocabulary % 64
 
 
-def plain_max_pool_terms(
-    states: torch.Tensor, mask: torch.Tensor, embeddings: torch.Tensor, bias: torch.Tensor
-) -> torch.Tensor:
-    """log(1 + relu(max_i(states_i · E_j + b_j))) as the formula says: the oracle for `max_pool_terms`."""
-    logits = states @ embeddings.T + bias
-    logits = logits.masked_fill(mask[:, :, None] == 0, float("-inf"))
-    return torch.log1p(torch.relu(logits.amax(1)))
-
-
 def max_pool_terms(
     states: torch.Tensor,
     mask: torch.Tensor,
     embeddings: torch.Tensor,
     bias: torch.Tensor,
-    compiled: bool = False,
+    compile: bool = False,
 ) -> torch.Tensor:
     """Term weights [batch, V] of Eq. 1 from transformed states [batch, length, H].
 
@@ -46,7 +46,7 @@ def max_pool_terms(
     filled = torch.where(mask[:, :, None] != 0, states, states[:, :1])
     if torch.is_autocast_enabled(states.device.type):
         filled = filled.to(torch.get_autocast_dtype(states.device.type))
-    pooled: torch.Tensor = _MaxPool.apply(filled, embeddings, bias, compiled)
+    pooled: torch.Tensor = _MaxPool.apply(filled, embeddings, bias, compile)
     return pooled
 
 
@@ -55,19 +55,10 @@ def _max(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return value.float(), index.to(torch.int16)
 
 
-@functools.cache
-def _compiled_max() -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
-    """The reduction as one generated kernel; the stock one is far below memory speed along a middle axis."""
-    torch._dynamo.config.recompile_limit = 128
-    torch._dynamo.config.suppress_errors = True
-    compiled: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]] = torch.compile(_max, dynamic=False)
-    return compiled
-
-
 class _MaxPool(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(
-        ctx: Any, states: torch.Tensor, embeddings: torch.Tensor, bias: torch.Tensor, compiled: bool
+        ctx: Any, states: torch.Tensor, embeddings: torch.Tensor, bias: torch.Tensor, compile: bool
     ) -> torch.Tensor:
         batch, length, _ = states.shape
         vocabulary = embeddings.shape[0]
@@ -75,7 +66,8 @@ class _MaxPool(torch.autograd.Function):  # type: ignore[misc]
         budget = _FORWARD_ELEMENTS if states.is_cuda else _FORWARD_ELEMENTS_CPU
         rounds = max(1, -(-batch * length * vocabulary // budget))
         chunk = max(1, -(-batch // rounds))  # equal chunks: fewer shapes to compile for
-        reduce = _compiled_max() if compiled else _max
+        # Compiled it is one kernel; the stock one is far below memory speed along a middle axis.
+        reduce = compiled(_max) if compile else _max
         best = torch.empty(batch, vocabulary, dtype=torch.float32, device=states.device)
         where = torch.empty(batch, vocabulary, dtype=torch.int16, device=states.device)
         with torch.autocast(states.device.type, enabled=False):

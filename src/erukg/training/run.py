@@ -10,14 +10,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from erukg.errors import ErukgError, TrainingError
-from erukg.training.base import load_base
-from erukg.training.model import TermModel
-from erukg.training.parts import read_weights, write_parts
-from erukg.training.presets import TrainConfig, read_values
+from erukg.errors import ErukgError
+from erukg.training.base import read_weights, split_weights
+from erukg.training.config import TrainConfig, read_values
 from erukg.training.trainer import Trainer
 
-__all__ = ["load_trained", "main", "train", "write_model_parts"]
+__all__ = ["main", "train"]
 
 
 def train(config: TrainConfig, resume: bool = True) -> Path:
@@ -34,13 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Entry point of `python -m erukg.training.run`."""
     parser = argparse.ArgumentParser(prog="python -m erukg.training.run", description="Train a term-importance model.")
     parser.add_argument("config", type=Path, help="JSON configuration; may name a preset")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change a setting, e.g. splade.steps=100",
-    )
+    change = "change a setting, e.g. splade.steps=100"
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=change)
     parser.add_argument("--no-resume", action="store_true", help="start over even where checkpoints exist")
     parser.add_argument("--parts", type=Path, help="also write the weights here in fp16 files of at most 15 MiB")
     options = parser.parse_args(arguments)
@@ -49,31 +42,20 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             trainer.run(resume=not options.no_resume)
         finally:
-            # Also a refused model travels: its figures may be what one wants to see.
+            # A model that is refused is written too: its figures may be what one wants to see.
             if options.parts is not None and trainer.finished:
-                write_model_parts(trainer.output / "model", options.parts)
+                _write_parts(trainer.output / "model", options.parts)
     except (ErukgError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def write_model_parts(model: str | Path, target: str | Path) -> None:
-    """Copy a finished model folder with its weights in fp16 parts; `load_base` reads either."""
-    model, target = Path(model), Path(target)
-    write_parts(read_weights(model), target)
+def _write_parts(model: Path, target: Path) -> None:
+    """Copy a finished model folder with its weights in parts; `load_base` reads either."""
+    split_weights(read_weights(model), target)
     for name in ("config.json", "run.json"):
-        if (model / name).is_file():
-            shutil.copyfile(model / name, target / name)
-
-
-def load_trained(folder: str | Path) -> TermModel:
-    """The model of a finished run, whole or in parts."""
-    model, has_head = load_base(folder)
-    if not has_head:
-        raise TrainingError(f"{folder} has no term-weight head; train it first.")
-    model.eval()
-    return model
+        shutil.copyfile(model / name, target / name)
 
 
 if __name__ == "__main__":

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from erukg.training.devscore import DevScores
-from erukg.training.presets import Stage
+from erukg.training.config import Stage
+from erukg.training.dev_scoring import DevScores
 
 __all__ = ["RunLog"]
 
 
 class RunLog:
-    """Collects figures on the device and reads them once an interval, so that no step waits for the log."""
+    """Collects figures on the device and reads them once per interval, so that no step waits for the log."""
 
     def __init__(self, folder: Path, append: bool) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.file = (folder / "log.jsonl").open("a" if append else "w", encoding="utf-8")
-        self.board = _board(folder)
-        self.name = ""
+        self.board = _tensorboard(folder / "tensorboard")
         self._reset()
 
     def __enter__(self) -> RunLog:
@@ -35,84 +34,67 @@ class RunLog:
 
     def say(self, text: str) -> None:
         """Print one line and keep it in the log."""
-        print(text, flush=True)
-        self._write({"message": text})
+        self._write(text, {"message": text})
 
     def begin(self, name: str, step: int, stage: Stage) -> None:
-        self.name, self.first, self.since = name, step, step
+        """Start the clocks of a stage."""
+        self.name, self.stage, self.first, self.since = name, stage, step, step
         self.began = self.clock = time.perf_counter()
-        self.batch = stage.batch
         self._reset()
 
     def _reset(self) -> None:
         self.sums: dict[str, torch.Tensor] = {}
-        self.counts: dict[str, int] = {}
+        self.counts: Counter[str] = Counter()
 
     def add(
         self, total: torch.Tensor, parts: dict[str, torch.Tensor], norm: torch.Tensor, skipped: torch.Tensor
     ) -> None:
         """Add one step's figures; nothing is read back yet."""
-        for name, value in {"loss": total, **parts, "norm": norm, "skipped": skipped}.items():
-            value = value.detach().float()
-            if name != "skipped":
-                value = torch.nan_to_num(value, nan=0.0, posinf=0.0, neginf=0.0)
-            self.sums[name] = self.sums[name] + value if name in self.sums else value
-            self.counts[name] = self.counts.get(name, 0) + 1
+        for name, value in {"loss": total, **parts, "norm": norm}.items():
+            self._add(name, torch.nan_to_num(value.detach().float(), nan=0.0, posinf=0.0, neginf=0.0))
+        self._add("skipped", skipped)
 
-    def flush(self, step: int, stage: Stage, progress: float, rate: float) -> dict[str, float]:
-        """Means since the last flush, printed and written."""
-        names = list(self.sums)
-        values = torch.stack([self.sums[name] for name in names]).tolist()
-        figures = {n: v / (1 if n == "skipped" else self.counts[n]) for n, v in zip(names, values, strict=True)}
+    def _add(self, name: str, value: torch.Tensor) -> None:
+        self.sums[name] = self.sums[name] + value if name in self.sums else value
+        self.counts[name] += 1
+
+    def flush(self, step: int, progress: float, rate: float) -> dict[str, float]:
+        """Means since the last flush (skipped steps: how many), printed and written."""
+        totals = dict(zip(self.sums, torch.stack(list(self.sums.values())).tolist(), strict=True))
+        figures = {name: total / (1 if name == "skipped" else self.counts[name]) for name, total in totals.items()}
         now = time.perf_counter()
         speed = (step - self.since) / max(1e-9, now - self.clock)
         overall = (step - self.first) / max(1e-9, now - self.began)
-        left = (stage.steps - step) / max(1e-9, overall)
-        if stage.max_seconds is not None:
-            left = min(left, max(0.0, stage.max_seconds * (1 - progress)))
+        left = (self.stage.steps - step) / max(1e-9, overall)
+        if self.stage.max_seconds is not None:
+            left = min(left, max(0.0, self.stage.max_seconds * (1 - progress)))
         self.clock, self.since = now, step
         self._reset()
         shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items() if name != "skipped" or value)
-        texts = speed * self.batch * (2 if self.name == "splade" else 1)
-        print(
-            f"{self.name} {step}/{stage.steps}  {shown}  lr {rate:.2g}  {speed:.1f} steps/s  "
+        texts = speed * self.stage.batch * (2 if self.name == "splade" else 1)
+        self._write(
+            f"{self.name} {step}/{self.stage.steps}  {shown}  lr {rate:.2g}  {speed:.1f} steps/s  "
             f"{texts:.0f} docs/s  left {left:.0f} s",
-            flush=True,
+            {"stage": self.name, "step": step, "progress": progress, "lr": rate, "steps_per_second": speed, **figures},
         )
-        record = {
-            "stage": self.name,
-            "step": step,
-            "progress": progress,
-            "lr": rate,
-            "steps_per_second": speed,
-        }
-        self._write({**record, **figures})
         self._plot(f"{self.name}/", step, figures)
         return figures
 
     def dev(self, step: int, scores: DevScores, tags: float | None) -> None:
         """A development score."""
         sets = "  ".join(f"{name} {five:.1f}/{ten:.1f}" for name, (five, ten) in scores.tuned.items())
-        accuracy = f"  tags {100 * tags:.2f} %" if tags is not None else ""
-        print(
-            f"dev {step}: tuned {scores.best:.2f}  paper {scores.paper_mean:.2f}  [{sets}]  "
-            f"terms/doc {scores.terms:.0f}{accuracy}",
-            flush=True,
-        )
-        record: dict[str, Any] = {"dev": step, "tuned_mean": scores.best, "paper_mean": scores.paper_mean}
+        means = {"tuned_mean": scores.best, "paper_mean": scores.paper_mean}
         self._write(
-            {
-                **record,
-                "tuned": scores.tuned,
-                "paper": scores.paper,
-                "terms": scores.terms,
-                "tag_accuracy": tags,
-            }
+            f"dev {step}: tuned {scores.best:.2f}  paper {scores.paper_mean:.2f}  [{sets}]  "
+            f"terms/doc {scores.terms:.0f}" + (f"  tags {100 * tags:.2f} %" if tags is not None else ""),
+            {"dev": step, **means, "tuned": scores.tuned, "paper": scores.paper, "terms": scores.terms}
+            | {"tag_accuracy": tags},
         )
         figures = {"tuned": scores.best, "paper": scores.paper_mean, "terms": scores.terms}
         self._plot("dev/", step, figures | ({"tags": tags} if tags is not None else {}))
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _write(self, line: str, record: dict[str, Any]) -> None:
+        print(line, flush=True)
         self.file.write(json.dumps({"time": round(time.time(), 3), **record}) + "\n")
         self.file.flush()
 
@@ -122,9 +104,9 @@ class RunLog:
                 self.board.add_scalar(prefix + name, value, step)
 
 
-def _board(folder: Path) -> Any:
+def _tensorboard(folder: Path) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(str(folder / "tensorboard"))
+    return SummaryWriter(str(folder))

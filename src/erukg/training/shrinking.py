@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 
 from erukg.errors import SettingsError
-from erukg.training.base import load_base, random_base, save_base
+from erukg.training.base import random_base
 from erukg.training.model import Shape, TermModel
 
-__all__ = ["shrink", "write_shrunken"]
+__all__ = ["shrink"]
 
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 
@@ -20,7 +18,7 @@ def shrink(
 ) -> TermModel:
     """A model of the sizes given whose embeddings are those of `model` along their `width` strongest directions.
 
-    Its layers are random: it wants training, best with `model` as its teacher.
+    Its layers are random: train it, best with `model` as its teacher.
     """
     old = model.shape
     if not 1 <= width <= old.hidden_size or heads < 1 or width % heads:
@@ -38,22 +36,3 @@ def shrink(
         target[key].copy_(source[key].float() @ directions)
     target["cls.predictions.bias"].copy_(source["cls.predictions.bias"])
     return small
-
-
-def write_shrunken(
-    source: str | Path,
-    target: str | Path,
-    tokenizer: str | Path | None = None,
-    *,
-    layers: int = 2,
-    width: int = 128,
-    heads: int = 2,
-    inner: int = 512,
-    tag_width: int = 64,
-    seed: int = 0,
-) -> None:
-    """Shrink the trained model in the folder `source` to a base in the folder `target`."""
-    source = Path(source)
-    model, _ = load_base(source)
-    small = shrink(model, layers, width, heads, inner, tag_width, seed)
-    save_base(small, target, tokenizer or source / "tokenizer.json", half=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +12,20 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from erukg.backends.batch import windows
+from erukg.backends.vocabulary import Vocabulary
 from erukg.training import losses
+from erukg.training.config import TrainConfig
 from erukg.training.data import Group, MlmBatch, TagBatch, TripletBatch
 from erukg.training.model import Outputs, TermModel
 from erukg.training.pooling import padding
-from erukg.training.presets import TrainConfig
 
 __all__ = ["Losses", "Stepper", "to_tensors"]
 
 
 @dataclass(slots=True)
 class Losses:
-    """The loss to minimise, its parts, and non-zero terms a reference and a document (0 in other stages)."""
+    """The loss to minimise and what is logged of it: its parts, and now and then the numbers of non-zero terms."""
 
     total: torch.Tensor
     parts: dict[str, torch.Tensor]
@@ -92,8 +95,8 @@ class Stepper:
                 vectors.append(model.vector(outputs))
         return reference, torch.cat(documents), reference_vector, torch.cat(vectors)
 
-    def _taught(self, batch: TripletBatch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Term weights of references and documents as the teachers give them, on average."""
+    def _teach(self, batch: TripletBatch) -> tuple[torch.Tensor, torch.Tensor]:
+        """The mean of the teachers' term weights, of references and of documents."""
         with torch.no_grad():
             q, d, _, _ = self._represent(self.teachers[0], batch)
             for teacher in self.teachers[1:]:
@@ -123,7 +126,7 @@ class Stepper:
             parts["tags"] = self._tag_loss(batch.tags, config.tag_detach)
             total = total + config.tag_weight * parts["tags"]
         if self.teachers:
-            tq, td = self._taught(batch)
+            tq, td = self._teach(batch)
             if config.distill_scores:
                 parts["distill"] = losses.score_distillation(scores, (tq @ td.T)[:, order], masked)
                 total = total + config.distill_scores * parts["distill"]
@@ -139,10 +142,7 @@ class Stepper:
 
     def _tag_loss(self, batch: TagBatch, detach: bool) -> torch.Tensor:
         with self.autocast():
-            if detach:
-                with torch.no_grad():
-                    outputs = self.encode(self.model, batch.group)
-            else:
+            with torch.set_grad_enabled(not detach):
                 outputs = self.encode(self.model, batch.group)
             logits = self.model.tags(outputs, self._to(batch.first), self._to(batch.last))
         return losses.tag_loss(logits, self._to(batch.labels).long())
@@ -155,52 +155,46 @@ class Stepper:
 
     # -- reading the model between steps ---------------------------------------------------------------------
 
-    def term_weights(
-        self, texts: list[NDArray[np.int32]], cls: int, sep: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Weights [n, V] and non-zero counts of texts given as pieces."""
-        step, room = 64, self.config.dev_length - 2
-        longest = max(min(len(text), room) for text in texts) + 2
-        width = min(-(-longest // step) * step, max(self.model.shape.max_positions, longest))
-        ids = np.zeros((len(texts), width), np.int64)
-        mask = np.zeros((len(texts), width), np.bool_)
-        for row, text in enumerate(texts):
-            kept = text[:room]
-            ids[row, : len(kept) + 2] = [cls, *kept.tolist(), sep]
-            mask[row, : len(kept) + 2] = True
-        with self._reading():
-            outputs = self.model.encode(torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device))
-            weights = self.model.terms(outputs)
-        counts: NDArray[np.int64] = (weights > 0).sum(1).cpu().numpy()
-        array: NDArray[np.float32] = weights.float().cpu().numpy()
-        return array, counts
+    def term_weights(self, texts: Sequence[NDArray[np.int32]], vocabulary: Vocabulary) -> NDArray[np.float32]:
+        """Weights [n, V] of texts given as pieces, read in windows and without special terms as the product does."""
+        shape, step = self.model.shape, 64
+        window = min(self.config.dev_length, shape.max_positions)
+        spans = [(row, text[a:b]) for row, text in enumerate(texts) for a, b in windows(len(text), window)]
+        weights = np.zeros((len(texts), shape.vocab_size), np.float32)
+        if not spans:
+            return weights
+        longest = max(len(pieces) for _, pieces in spans) + 2
+        ids = np.zeros((len(spans), min(-(-longest // step) * step, max(shape.max_positions, longest))), np.int64)
+        mask = np.zeros(ids.shape, np.bool_)
+        for i, (_, pieces) in enumerate(spans):
+            ids[i, : len(pieces) + 2] = [vocabulary.cls, *pieces.tolist(), vocabulary.sep]
+            mask[i, : len(pieces) + 2] = True
+        with self._inference():
+            found = self.model.terms(
+                self.model.encode(self._to(torch.from_numpy(ids)), self._to(torch.from_numpy(mask)))
+            )
+        for (row, _), of_span in zip(spans, found.float().cpu().numpy(), strict=True):
+            np.maximum(weights[row], of_span, out=weights[row])
+        weights[:, vocabulary.special] = 0
+        return weights
 
     def tag_hits(self, batch: TagBatch) -> tuple[int, int]:
         """How many labels the tag head gets right, of how many."""
-        with self._reading():
+        with self._inference():
             outputs = self.encode(self.model, batch.group)
             predicted = self.model.tags(outputs, self._to(batch.first), self._to(batch.last)).argmax(-1)
         return int((predicted == self._to(batch.labels)).sum()), len(batch.labels)
 
-    def _reading(self) -> _Reading:
-        return _Reading(self)
-
-
-class _Reading:
-    """No gradients, no dropout, no new compiled shapes: for looking at a model in the middle of training."""
-
-    def __init__(self, stepper: Stepper) -> None:
-        self.model, self.contexts = stepper.model, (torch.no_grad(), stepper.autocast())
-        self.before = (self.model.training, self.model.compiled)
-
-    def __enter__(self) -> None:
-        self.model.eval()
-        self.model.compiled = False
-        for context in self.contexts:
-            context.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        for context in reversed(self.contexts):
-            context.__exit__(*error)
-        self.model.train(self.before[0])
-        self.model.compiled = self.before[1]
+    @contextmanager
+    def _inference(self) -> Iterator[None]:
+        """No gradients, no dropout, no new compiled shapes: for running the model in the middle of training."""
+        model = self.model
+        before = model.training, model.compiled
+        model.eval()
+        model.compiled = False
+        try:
+            with torch.no_grad(), self.autocast():
+                yield
+        finally:
+            model.train(before[0])
+            model.compiled = before[1]

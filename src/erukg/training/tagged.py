@@ -6,7 +6,6 @@ on the first piece of each word, -1 on its other pieces) and `split` (1 for held
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,20 +18,21 @@ from numpy.typing import NDArray
 from erukg.backends.vocabulary import Vocabulary
 from erukg.core.candidates import penn_class
 from erukg.core.document import Document
-from erukg.errors import TrainingError
-from erukg.taggers import Tagger
-from erukg.training.arrays import ArrayWriter, published_folder
+from erukg.core.tagging import Tagger
+from erukg.errors import InputError, TrainingError
+from erukg.io.objects import numbered_lines, parse_object
+from erukg.io.progress import progress
+from erukg.training.arrays import ArrayWriter
+from erukg.training.config import TAG_CLASSES
+from erukg.training.folders import prepared_folder, write_json
 from erukg.training.pieces import load_tokenizer
-from erukg.training.progress import progress
 from erukg.training.references.base import paper_of
-from erukg.training.references.rows import Problems, RowError, read_lines
+from erukg.training.references.rows import Problems, read_lines
 
-__all__ = ["FORMAT", "LONGEST", "TaggedSummary", "TaggedText", "prepare_tagged", "read_tagged", "tag_corpus"]
+__all__ = ["FORMAT", "LONGEST", "TaggedSummary", "TaggedText", "prepare_tagged", "read_tagged", "tag_files"]
 
 FORMAT = "erukg-tagged"
 LONGEST = 510
-_LONGEST_LINE = 1 << 16
-_CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
 # Universal tags, for text that was tagged with them.
 _UNIVERSAL = {"NOUN": "NN", "PROPN": "NNP", "ADJ": "JJ", "NUM": "CD"}
 
@@ -59,54 +59,24 @@ class TaggedSummary:
 
 
 def prepare_tagged(
-    texts: Sequence[str | Path] | Iterable[TaggedText],
+    texts: Iterable[TaggedText],
     tokenizer: str | Path,
-    tagger: Tagger | None,
     out: str | Path,
-    count: int = 24_000,
     held_out: int = 1_000,
     seed: int = 0,
     *,
+    tagger: str = "given",
     quiet: bool = False,
 ) -> TaggedSummary:
-    """Write tagged texts to the folder `out`.
+    """Write texts, given as words and tags (`tag_files`, `read_tagged`), to the folder `out`.
 
-    With a `tagger`, `texts` are corpus files (JSON Lines with title and abstract), of which `count` documents
-    are drawn, as many of each file as of any other. Without one they are files of tagged text (`read_tagged`)
-    or pairs of words and tags, and all are used. `held_out` of them, drawn at random, are for measuring only.
+    `held_out` of them, drawn at random, are for measuring only; `tagger` says where the tags come from.
     """
     begun = time.monotonic()
     out = Path(out)
     vocabulary = Vocabulary(load_tokenizer(tokenizer), Path(tokenizer))
-    given = list(texts)
-    files = [Path(text) for text in given if isinstance(text, str | Path)]
-    pairs: Iterator[TaggedText]
-    if tagger is not None:
-        pairs = tag_corpus(files, tagger, count, seed)
-    elif files:
-        pairs = (pair for file in files for pair in read_tagged(file))
-    else:
-        pairs = iter([text for text in given if not isinstance(text, str | Path)])
-    classes = np.zeros(len(_CLASSES), np.int64)
-    documents = 0
-    with published_folder(out, FORMAT) as folder:
-        with (
-            ArrayWriter(folder / "ids.npy", "uint16") as ids,
-            ArrayWriter(folder / "offsets.npy", "int64") as offsets,
-            ArrayWriter(folder / "labels.npy", "int8") as labels,
-            progress("tagged texts", quiet=quiet) as advance,
-        ):
-            offsets.append([0])
-            for words, tags in pairs:
-                pieces, marks = _labelled(words, tags, vocabulary)
-                if not pieces.size:
-                    continue
-                ids.append(pieces)
-                labels.append(marks)
-                offsets.append([ids.values])
-                classes += np.bincount(marks[marks >= 0], minlength=len(_CLASSES))
-                documents += 1
-                advance(1)
+    with prepared_folder(out, FORMAT) as folder:
+        documents, classes = _write(folder, texts, vocabulary, quiet)
         if documents <= held_out:
             raise TrainingError(
                 f"There are {documents} tagged texts and {held_out} are to be held out; give more texts."
@@ -117,26 +87,45 @@ def prepare_tagged(
         meta = {
             "format": FORMAT,
             "version": 1,
-            "classes": list(_CLASSES),
+            "classes": list(TAG_CLASSES),
             "documents": documents,
             "held_out": held_out,
-            "words": int(classes.sum()),
-            "tagger": "given" if tagger is None else type(tagger).__name__,
+            "words": sum(classes.values()),
+            "tagger": tagger,
             "seed": seed,
         }
-        (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
-    return TaggedSummary(
-        folder=out,
-        documents=documents,
-        held_out=held_out,
-        words=int(classes.sum()),
-        classes=dict(zip(_CLASSES, classes.tolist(), strict=True)),
-        seconds=time.monotonic() - begun,
-    )
+        write_json(folder / "meta.json", meta)
+    return TaggedSummary(out, documents, held_out, sum(classes.values()), classes, time.monotonic() - begun)
 
 
-def tag_corpus(files: Sequence[Path], tagger: Tagger, count: int, seed: int) -> Iterator[TaggedText]:
-    """Words and tags of `count` documents drawn from corpus files; title and abstract are tagged apart."""
+def _write(
+    folder: Path, texts: Iterable[TaggedText], vocabulary: Vocabulary, quiet: bool
+) -> tuple[int, dict[str, int]]:
+    """Write ids, offsets and labels; returns the number of texts and that of words by class."""
+    classes = np.zeros(len(TAG_CLASSES), np.int64)
+    with (
+        ArrayWriter(folder / "ids.npy", "uint16") as ids,
+        ArrayWriter(folder / "offsets.npy", "int64") as offsets,
+        ArrayWriter(folder / "labels.npy", "int8") as labels,
+        progress("tagged texts", show=not quiet, lines=True) as bar,
+    ):
+        offsets.append([0])
+        for words, tags in texts:
+            pieces, marks = _labelled(words, tags, vocabulary)
+            if pieces.size:
+                ids.append(pieces)
+                labels.append(marks)
+                offsets.append([ids.values])
+                classes += np.bincount(marks[marks >= 0], minlength=len(TAG_CLASSES))
+                bar.advance()
+    return bar.done, dict(zip(TAG_CLASSES, classes.tolist(), strict=True))
+
+
+def tag_files(files: Sequence[Path], tagger: Tagger, count: int, seed: int) -> Iterator[TaggedText]:
+    """Words and tags of `count` documents drawn from corpus files, as many of each file as of any other.
+
+    The files are JSON Lines with title and abstract, which are tagged apart.
+    """
     if not files:
         raise TrainingError("No corpus file is given; give at least one to take text from.")
     shares = [count // len(files) + (number < count % len(files)) for number in range(len(files))]
@@ -160,20 +149,17 @@ def _drawn(path: Path, count: int, seed: int) -> list[tuple[str, str]]:
     """A uniform sample of the documents of a file (a reservoir of its lines), in the order of the file."""
     random = Random(f"{seed}:{path.name}")
     problems = Problems.quiet()
-    kept: list[tuple[int, bytes]] = []
-    for seen, (number, line) in enumerate(read_lines(path, problems)):
+    kept: list[tuple[int, str]] = []
+    for seen, line in enumerate(read_lines(path, problems)):
         if seen < count:
-            kept.append((number, line))
+            kept.append((line.number, line.text))
         elif (place := random.randrange(seen + 1)) < count:
-            kept[place] = (number, line)
+            kept[place] = (line.number, line.text)
     found: list[tuple[str, str]] = []
-    for number, line in sorted(kept):
+    for number, text in sorted(kept):
         try:
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise RowError("not a JSON object")
-            paper = paper_of(row)
-        except (ValueError, RecursionError) as error:
+            paper = paper_of(parse_object(text))
+        except InputError as error:
             problems.add(path, number, str(error))
             continue
         found.append((paper.title, paper.abstract))
@@ -183,30 +169,23 @@ def _drawn(path: Path, count: int, seed: int) -> list[tuple[str, str]]:
 
 
 def read_tagged(path: str | Path) -> Iterator[TaggedText]:
-    """Text tagged already: a word, a tab and its Penn or universal tag a line; blank lines part texts.
+    """Text that is tagged already: on each line a word, a tab and its Penn or universal tag; blank lines between texts.
 
     Lines that begin with "#" and a space are comments, as in CoNLL files.
     """
-    path = Path(path)
     words: list[str] = []
     tags: list[str] = []
-    try:
-        with path.open(encoding="utf-8") as file:
-            number = 0
-            while line := file.readline(_LONGEST_LINE):
-                number += 1
-                if not line.strip():
-                    if words:
-                        yield words, tags
-                    words, tags = [], []
-                elif not line.startswith("# "):
-                    fields = line.rstrip("\r\n").split("\t")
-                    if len(fields) != 2 or not all(fields) or len(line) == _LONGEST_LINE:
-                        raise TrainingError(f"Line {number} of {path} is not a word, a tab and a tag; correct it.")
-                    words.append(fields[0])
-                    tags.append(_UNIVERSAL.get(fields[1], fields[1]))
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrainingError(f"{path} cannot be read ({error}); give a text file in UTF-8.") from error
+    for number, line in numbered_lines(Path(path)):
+        if not line.strip():
+            if words:
+                yield words, tags
+            words, tags = [], []
+        elif not line.startswith("# "):
+            fields = line.rstrip("\r\n").split("\t")
+            if len(fields) != 2 or not all(fields):
+                raise TrainingError(f"Line {number} of {path} is not a word, a tab and a tag; correct it.")
+            words.append(fields[0])
+            tags.append(_UNIVERSAL.get(fields[1], fields[1]))
     if words:
         yield words, tags
 

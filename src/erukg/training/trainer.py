@@ -5,28 +5,30 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from erukg.backends.threads import ordered_map
 from erukg.errors import SettingsError, TrainingError
 from erukg.training import checkpoint
-from erukg.training.base import known_tags, load_base, save_base
+from erukg.training.base import load_base, matching_tag_head, read_weights, save_base
 from erukg.training.checkpoint import State
-from erukg.training.data import Batches, Prepared, prefetch
-from erukg.training.devscore import DevScores, load_dev, score_documents
+from erukg.training.config import STAGES, Stage, TrainConfig
+from erukg.training.data import Batches, TrainingData
+from erukg.training.dev_scoring import load_dev, score_documents
+from erukg.training.folders import read_json, replace_folder, write_json
 from erukg.training.model import TermModel
-from erukg.training.parts import read_weights
-from erukg.training.presets import Stage, TrainConfig
 from erukg.training.runlog import RunLog
 from erukg.training.steps import Stepper, to_tensors
 
 __all__ = ["Trainer"]
 
-STAGES = ("mlm", "splade", "tags")
 _MAX_SKIPPED = 20
+_BATCH_THREADS = 2
 
 
 class Trainer:
@@ -42,8 +44,8 @@ class Trainer:
         self.device = torch.device(
             ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
         )
-        self.data = Prepared(config.data)
-        self.model, self.has_head = load_base(config.base, config.seed)
+        self.data = TrainingData(config.data)
+        self.model, _ = load_base(config.base, config.seed)
         if self.model.shape.vocab_size != self.data.vocab_size:
             raise TrainingError(
                 f"The base has {self.model.shape.vocab_size} word pieces but {config.data} was prepared with "
@@ -55,50 +57,36 @@ class Trainer:
         self.model.to(self.device)
         self.model.compiled = config.compile and self.device.type == "cuda"
         self.stepper = Stepper(config, self.model, [self._load_teacher(path) for path in config.teachers], self.device)
-        self.batches = Batches(
-            self.data,
-            config.seed,
-            config.mixture,
-            config.leave_out,
-            config.keep_title,
-            min(config.document_length, self.model.shape.max_positions),
-            config.reference_length,
-            config.length_step,
-            config.groups,
-            config.mlm_mask,
-            config.crop,
-        )
-        self.dev = load_dev(self.data.folder / "dev", config.dev_docs, self.data.vocab_size)
+        self.batches = Batches(self.data, config, self.model.shape.max_positions)
+        self.dev = load_dev(self.data.folder / "dev", config.dev_docs, self.data.vocabulary)
         self.state = State()
-        self.last_dev: DevScores | None = None
         self.last_terms: float | None = None
         self.finished = False
         self._dev_step = -1
 
     def _start_from(self, folder: Path) -> None:
-        source = folder if list(folder.glob("model*.safetensors")) else folder / "warmup"
-        found = {name: tensor.float() for name, tensor in read_weights(source).items()}
+        """Put the weights of another model, or of a finished warm-up, in the place of the base's."""
+        source = folder if list(folder.glob("model.safetensors*")) else folder / "warmup"
+        other, has_head = load_base(source, self.config.seed)
         own = self.model.state_dict()
-        found = known_tags(found, own, source)
-        missing = [name for name in own if name not in found and not name.startswith("tag.")]
-        if missing:
-            raise TrainingError(f"{source} has no tensor '{missing[0]}'; start from a finished warm-up.")
-        try:
-            self.model.load_state_dict(found, strict=False)
-        except RuntimeError as error:
-            raise TrainingError(f"Weights in {source} do not fit the base ({error}); start from its own.") from error
+        found = matching_tag_head(other.state_dict(), own, source)
+        if not has_head or any(tensor.shape != own[name].shape for name, tensor in found.items()):
+            raise TrainingError(f"Weights in {source} do not fit the base; start from a finished warm-up of it.")
+        self.model.load_state_dict(found, strict=False)
 
     # -- the whole run ---------------------------------------------------------------------------------------
 
     def run(self, resume: bool) -> Path:
+        """Run all stages, those that a checkpoint has behind it left out, and return the folder of the model."""
         config = self.config
         self.output.mkdir(parents=True, exist_ok=True)
         found = checkpoint.latest(self.checkpoints) if resume else None
-        self._check_same(found is not None)
         if found is None:
             shutil.rmtree(self.checkpoints, ignore_errors=True)
             shutil.rmtree(self.output / "best", ignore_errors=True)
-        checkpoint.save_json(self.output / "config.json", config.to_dict())
+        else:
+            self._check_same()
+        write_json(self.output / "config.json", config.to_dict())
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high")
         with RunLog(self.output, append=found is not None) as log:
@@ -121,12 +109,13 @@ class Trainer:
                     self._take_best()
             return self._finish()
 
-    def _check_same(self, resuming: bool) -> None:
+    def _check_same(self) -> None:
+        """Refuse to resume a run with other settings than it was started with, those aside that may change."""
         path = self.output / "config.json"
-        if not resuming or not path.is_file():
+        if not path.is_file():
             return
-        free = ("output", "data", "base", "device", "name", "log_every", "start_from", "compile")
-        old, new = json.loads(path.read_text("utf-8")), json.loads(json.dumps(self.config.to_dict()))
+        free = ("output", "data", "base", "device", "name", "log_every", "start_from", "compile", "dev_length")
+        old, new = read_json(path), json.loads(json.dumps(self.config.to_dict()))
         changed = [key for key in new if key not in free and old.get(key) != new[key]]
         if changed:
             raise TrainingError(
@@ -134,17 +123,11 @@ class Trainer:
                 "or start over without resuming."
             )
 
-    def _parameters(self, name: str) -> list[torch.nn.Parameter]:
-        chosen = []
-        for key, parameter in self.model.named_parameters():
-            used = key.startswith("tag.") if name == "tags" else not (name == "mlm" and key.startswith("tag."))
-            parameter.requires_grad_(used)
-            if used:
-                chosen.append(parameter)
-        return chosen
-
     def _optimizer(self, name: str, stage: Stage) -> torch.optim.Optimizer:
-        parameters = self._parameters(name)
+        """The optimiser of what a stage trains: the tag head alone, all but it, or everything."""
+        for key, parameter in self.model.named_parameters():
+            parameter.requires_grad_(name == "splade" or key.startswith("tag.") == (name == "tags"))
+        parameters = [p for p in self.model.parameters() if p.requires_grad]
         groups = [
             {"params": [p for p in parameters if p.dim() > 1], "weight_decay": self.config.weight_decay},
             {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
@@ -162,54 +145,52 @@ class Trainer:
         return to_tensors(batch, self.device.type == "cuda")
 
     def _stage(self, name: str, stage: Stage, found: tuple[Path, State] | None) -> None:
-        config, log = self.config, self.log
+        """Run one stage to its end, from a checkpoint of it where there is one."""
         optimizer = self._optimizer(name, stage)
-        start = 0
-        self.state = state = State(stage=name, stages=self.state.stages)
+        self.state = State(stage=name, stages=self.state.stages)
         if found is not None:
-            checkpoint.load_into(found[0], self.model, None if found[1].done else optimizer)
-            self.state = state = found[1]
-            self.last_terms = state.stages.get("splade", {}).get("terms_d")
-            start = state.step
-            if not (self.output / "best" / "dev.json").is_file():
-                state.best = -1.0  # the kill fell between removing the old best and naming the new one
-            log.say(f"{name}: resuming after step {start}")
-            if state.done:
+            self._restore(*found, optimizer)
+            if self.state.done:
                 return
         if stage.max_seconds is not None:
-            log.say(f"{name}: ends after {stage.max_seconds:g} s or {stage.steps} steps; not exactly repeatable")
+            self.log.say(f"{name}: ends after {stage.max_seconds:g} s or {stage.steps} steps; not exactly repeatable")
         self.model.train()
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        began = time.perf_counter() - state.elapsed
-        log.begin(name, start, stage)
-        last_save = time.perf_counter()
-        progress = 0.0
-        batches = prefetch(lambda k: self._build(name, stage, k), start, stage.steps)
-        try:
+        self.log.begin(name, self.state.step, stage)
+        self._steps(name, stage, optimizer)
+        if name == "splade" and self.dev and self.state.step != self._dev_step:
+            self._evaluate()
+        self.state.done = True
+        checkpoint.save(self.checkpoints, self.model, None, self.state)
+
+    def _restore(self, path: Path, state: State, optimizer: torch.optim.Optimizer) -> None:
+        checkpoint.load_into(path, self.model, None if state.done else optimizer)
+        self.state = state
+        self.last_terms = state.stages.get("splade", {}).get("terms_d")
+        if not (self.output / "best" / "dev.json").is_file():
+            state.best = -1.0  # the kill fell between removing the old best and naming the new one
+        self.log.say(f"{state.stage}: resuming after step {state.step}")
+
+    def _steps(self, name: str, stage: Stage, optimizer: torch.optim.Optimizer) -> None:
+        """The steps of a stage that are left, with what is due after some of them: log, dev score, checkpoint."""
+        config, state, start = self.config, self.state, self.state.step
+        began, saved = time.perf_counter() - state.elapsed, time.perf_counter()
+        batches: Any = ordered_map(lambda k: self._build(name, stage, k), range(start, stage.steps), _BATCH_THREADS)
+        with closing(batches):
             for step, batch in enumerate(batches, start):
                 state.elapsed = time.perf_counter() - began
-                progress = step / stage.steps
-                if stage.max_seconds is not None:
-                    progress = max(progress, state.elapsed / stage.max_seconds)
-                    if progress >= 1:
-                        break
-                rate = _rate(stage, step, progress)
+                progress = stage.progress(step, state.elapsed)
+                if progress >= 1:
+                    break
+                rate = stage.rate(step, progress)
                 for group in optimizer.param_groups:
                     group["lr"] = rate
                 if config.dropout:
                     torch.manual_seed(hash((config.seed, STAGES.index(name), step)) & 0x7FFFFFFF)
                 detail = (step + 1) % config.log_every == 0 or step + 1 == stage.steps
-                try:
-                    self._step(name, batch, progress, detail, optimizer, parameters)
-                except Exception as error:
-                    if not self.model.compiled or step > start:
-                        raise
-                    log.say(f"warning: compiling failed ({str(error).splitlines()[0]}); going on without it")
-                    self._uncompile()
-                    self._step(name, batch, progress, detail, optimizer, parameters)
+                self._step(name, batch, progress, detail, optimizer, first=step == start)
                 state.step = step + 1
                 if detail:
-                    figures = log.flush(state.step, stage, progress, rate)
+                    figures = self.log.flush(state.step, progress, rate)
                     seconds = time.perf_counter() - began
                     state.stages[name] = {"steps": state.step, "seconds": seconds, **figures}
                     self._watch(name, figures, progress)
@@ -217,30 +198,30 @@ class Trainer:
                     self._evaluate()
                 due = config.checkpoint_every and state.step % config.checkpoint_every == 0
                 if config.checkpoint_seconds is not None:
-                    due = due or time.perf_counter() - last_save > config.checkpoint_seconds
+                    due = due or time.perf_counter() - saved > config.checkpoint_seconds
                 if due and state.step < stage.steps:
                     checkpoint.save(self.checkpoints, self.model, optimizer, state)
-                    last_save = time.perf_counter()
-        finally:
-            batches.close()  # type: ignore[attr-defined]
-        if name == "splade" and self.dev and not (self.last_dev is not None and state.step == self._dev_step):
-            self._evaluate()
-        state.done = True
-        checkpoint.save(self.checkpoints, self.model, None, state)
+                    saved = time.perf_counter()
 
     def _step(
-        self,
-        name: str,
-        batch: Any,
-        progress: float,
-        detail: bool,
-        optimizer: torch.optim.Optimizer,
-        parameters: list[torch.nn.Parameter],
+        self, name: str, batch: Any, progress: float, detail: bool, optimizer: torch.optim.Optimizer, first: bool
     ) -> None:
+        try:
+            self._update(name, batch, progress, detail, optimizer)
+        except Exception as error:
+            if not self.model.compiled or not first:
+                raise
+            self.log.say(f"warning: compiling failed ({str(error).splitlines()[0]}); continuing without it")
+            for model in (self.model, *self.stepper.teachers):
+                model.compiled = False
+            self._update(name, batch, progress, detail, optimizer)
+
+    def _update(self, name: str, batch: Any, progress: float, detail: bool, optimizer: torch.optim.Optimizer) -> None:
+        """One step of the optimiser; a gradient that is not finite changes nothing."""
         optimizer.zero_grad(set_to_none=True)
         losses = self.stepper.steps[name](batch, progress, detail)
         losses.total.backward()
-        grads = [p.grad for p in parameters if p.grad is not None]
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         norm = torch.nn.utils.get_total_norm(grads, foreach=True)
         torch._foreach_mul_(grads, torch.clamp(self.config.clip / (norm + 1e-6), max=1.0))
         # The fused kernel leaves weights alone where this is 1, without asking the GPU for the answer.
@@ -251,15 +232,10 @@ class Trainer:
         self.log.add(losses.total.detach(), losses.parts, norm, bad)
 
     def _load_teacher(self, folder: str) -> TermModel:
-        teacher = load_base(folder)[0]
+        teacher, _ = load_base(folder)
         teacher.to(self.device).eval().requires_grad_(False)
         teacher.compiled = self.model.compiled
         return teacher
-
-    def _uncompile(self) -> None:
-        self.model.compiled = False
-        for teacher in self.stepper.teachers:
-            teacher.compiled = False
 
     def _watch(self, name: str, figures: dict[str, float], progress: float) -> None:
         if figures.get("skipped", 0) > _MAX_SKIPPED:
@@ -286,16 +262,17 @@ class Trainer:
     # -- development score -----------------------------------------------------------------------------------
 
     def _evaluate(self) -> None:
-        _, cls, sep, _ = self.data.special_tokens()
+        vocabulary = self.data.vocabulary
         scores = score_documents(
-            self.dev, lambda texts: self.stepper.term_weights(texts, cls, sep), self.config.dev_batch
+            self.dev, lambda texts: self.stepper.term_weights(texts, vocabulary), self.config.dev_batch
         )
-        self.last_dev, self._dev_step = scores, self.state.step
-        self.last_terms = scores.terms
+        self._dev_step, self.last_terms = self.state.step, scores.terms
         self.log.dev(self.state.step, scores, self.tag_accuracy(256))
         if scores.best > self.state.best:
             self.state.best, self.state.best_step = scores.best, self.state.step
-            self._save_best(scores)
+            with replace_folder(self.output / "best") as part:
+                save_base(self.model, part, self.data.tokenizer)
+                write_json(part / "dev.json", {"step": self.state.step, "best": scores.best, **asdict(scores)})
 
     def tag_accuracy(self, limit: int) -> float | None:
         """Share of held-out word classes the tag head gets right, or None without held-out texts."""
@@ -305,14 +282,6 @@ class Trainer:
             right, total = right + hits, total + count
         return right / total if total else None
 
-    def _save_best(self, scores: DevScores) -> None:
-        part = self.output / ".best.part"
-        shutil.rmtree(part, ignore_errors=True)
-        save_base(self.model, part, self.data.tokenizer)
-        checkpoint.save_json(part / "dev.json", {"step": self.state.step, "best": scores.best, **asdict(scores)})
-        shutil.rmtree(self.output / "best", ignore_errors=True)
-        part.rename(self.output / "best")
-
     def _take_best(self) -> None:
         folder = self.output / "best"
         if self.dev and folder.is_dir():
@@ -321,7 +290,7 @@ class Trainer:
     def _finish(self) -> Path:
         best = self.output / "best" / "dev.json"
         summary: dict[str, Any] = {
-            "dev": json.loads(best.read_text("utf-8")) if best.is_file() else None,
+            "dev": read_json(best) if best.is_file() else None,
             "tag_accuracy": self.tag_accuracy(100_000),
             "terms_per_document": self.last_terms,
             "stages": self.state.stages,
@@ -332,25 +301,15 @@ class Trainer:
             "device": torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu",
             "config": self.config.to_dict(),
         }
-        part = self.output / ".model.part"
-        shutil.rmtree(part, ignore_errors=True)
-        save_base(self.model, part, self.data.tokenizer)
-        checkpoint.save_json(part / "run.json", summary)
-        shutil.rmtree(self.output / "model", ignore_errors=True)
-        part.rename(self.output / "model")
+        with replace_folder(self.output / "model") as part:
+            save_base(self.model, part, self.data.tokenizer)
+            write_json(part / "run.json", summary)
         self.finished = True
         terms = summary["dev"]["terms"] if summary["dev"] else self.last_terms
         if terms is not None and self.config.splade.steps:
-            self.log.say(f"non-zero terms a document: {terms:.0f}")
+            self.log.say(f"non-zero terms per document: {terms:.0f}")
             problem = self._problem(terms)
             if problem:
                 raise TrainingError(f"The model in {self.output / 'model'} is not usable: {problem}.")
         self.log.say(f"finished: {self.output / 'model'}")
         return self.output / "model"
-
-
-def _rate(stage: Stage, step: int, progress: float) -> float:
-    """Linear warm-up by steps, then linear decay by progress to nothing."""
-    share = min(stage.warmup_steps / stage.steps, 0.9)
-    up = (step + 1) / stage.warmup_steps if stage.warmup_steps else 1.0
-    return stage.learning_rate * min(up, 1.0, max(0.0, (1.0 - progress) / (1.0 - share)))

@@ -7,26 +7,26 @@ The folder holds `meta.json`, `tokenizer.json` and little-endian arrays: `docume
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.errors import TrainingError
-from erukg.training.arrays import ArrayWriter, published_folder
-from erukg.training.library import DocumentLibrary
-from erukg.training.pieces import PieceWriter, TextEncoder, load_tokenizer, save_tokenizer
-from erukg.training.progress import progress
-from erukg.training.references import Paper, Problems, Reader, Reference
+from erukg.io.progress import progress
+from erukg.training.arrays import ArrayWriter
+from erukg.training.folders import prepared_folder, write_json
+from erukg.training.pieces import PieceWriter, TokenizerPool, load_tokenizer, save_tokenizer
+from erukg.training.references import Library, Paper, Problems, Reader, Reference
 
-__all__ = ["FORMAT", "LONGEST_DOCUMENT", "LONGEST_REFERENCE", "VERSION", "Summary", "prepare"]
+__all__ = ["FORMAT", "LONGEST_DOCUMENT", "LONGEST_REFERENCE", "VERSION", "Summary", "prepare_triplets"]
 
 FORMAT = "erukg-triplets"
 VERSION = 1
@@ -36,6 +36,7 @@ _BLOCK = 65536
 _FIRST_TYPES = ("query", "citation", "title")
 # Made by other steps, kept when the triplets are prepared anew.
 _PARTS = ("dev", "test", "tagged")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Summary:
         return "\n".join(lines)
 
 
-def prepare(
+def prepare_triplets(
     sources: Sequence[Reader],
     out: str | Path,
     tokenizer: str | Path,
@@ -88,7 +89,7 @@ def prepare(
 
     `title_share` is the share of the titles that become references. A source in which more than `tolerance`
     of the rows are bad is refused. `out` appears only when everything is done, and replaces an earlier one.
-    `jobs` processes tokenise (default: one a core).
+    `jobs` processes tokenise (default: one per core).
     """
     if not 0 <= title_share <= 1:
         raise TrainingError(f"title_share is {title_share}; give a share from 0 to 1.")
@@ -96,62 +97,38 @@ def prepare(
     out = Path(out)
     pieces = load_tokenizer(tokenizer)
     problems = Problems(tolerance)
-    with published_folder(out, FORMAT, keep=_PARTS) as folder:
+    with prepared_folder(out, FORMAT, keep=_PARTS) as folder:
         sha256 = save_tokenizer(pieces, folder)
-        with (
-            TextEncoder(pieces, jobs) as encoder,
-            PieceWriter(encoder, folder, "documents", LONGEST_DOCUMENT, titles=True) as documents,
-            PieceWriter(encoder, folder, "references", LONGEST_REFERENCE) as references,
-            ArrayWriter(folder / "triplets.npy", "int32", columns=3) as triplets,
-            ArrayWriter(folder / "types.npy", "uint8") as types,
-        ):
-            library = DocumentLibrary(documents)
-            with progress("documents", quiet=quiet) as advance:
-                for source in sources:
-                    for paper in source.documents(problems):
-                        library.add(paper)
-                        advance(1)
-            with progress("citations", quiet=quiet) as advance:
-                for source in sources:
-                    for citation in source.citations(library, problems):
-                        library.cite(citation)
-                        advance(1)
-            collected = _Triplets(library, documents, references, triplets, types, problems)
-            titles = Random(f"{seed}:titles")
-            with progress("references", quiet=quiet) as advance:
-                for number, source in enumerate(sources):
-                    for reference in source.references(library, problems, Random(f"{seed}:{number}")):
-                        if reference.type != "title" or titles.random() < title_share:
-                            collected.add(reference)
-                            advance(1)
-            collected.flush()
-        if not collected.counts:
+        with _open_triplets(folder, pieces, jobs, problems) as triplets:
+            _collect(sources, triplets, seed, title_share, quiet)
+        counts = {name: triplets.counts[name] for name in triplets.types}
+        if not any(counts.values()):
             raise TrainingError("The sources gave no triplet; check that they are of the forms they are given as.")
         meta = {
             "format": FORMAT,
             "version": VERSION,
-            "types": collected.types,
-            "counts": {name: collected.counts[name] for name in collected.types},
+            "types": triplets.types,
+            "counts": counts,
             "seed": seed,
             "vocab_size": pieces.get_vocab_size(),
             "tokenizer_sha256": sha256,
-            "documents": len(documents),
-            "references": len(references),
+            "documents": len(triplets.documents),
+            "references": len(triplets.references),
             "title_share": title_share,
             "rows": problems.rows,
             "skipped": dict(problems.skipped),
             "bad_rows": problems.bad,
         }
-        (folder / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        samples = _samples(folder, collected.types, pieces, seed)
+        write_json(folder / "meta.json", meta)
+        samples = _samples(folder, triplets.types, pieces, seed)
     return Summary(
         folder=out,
-        counts={name: collected.counts[name] for name in collected.types if collected.counts[name]},
-        with_negative=dict(collected.with_negative),
+        counts={name: count for name, count in counts.items() if count},
+        with_negative=dict(triplets.with_negative),
         samples=samples,
-        documents=len(documents),
-        references=len(references),
-        document_pieces=int(documents.lengths.sum(dtype=np.int64)),
+        documents=len(triplets.documents),
+        references=len(triplets.references),
+        document_pieces=int(triplets.documents.lengths.sum(dtype=np.int64)),
         rows=problems.rows,
         skipped=dict(problems.skipped),
         bad_rows=problems.bad,
@@ -160,11 +137,51 @@ def prepare(
     )
 
 
+@contextmanager
+def _open_triplets(folder: Path, tokenizer: Any, jobs: int | None, problems: Problems) -> Iterator[_Triplets]:
+    with (
+        TokenizerPool(tokenizer, jobs) as pool,
+        PieceWriter(pool, folder, "documents", LONGEST_DOCUMENT, titles=True) as documents,
+        PieceWriter(pool, folder, "references", LONGEST_REFERENCE) as references,
+        ArrayWriter(folder / "triplets.npy", "int32", columns=3) as triplets,
+        ArrayWriter(folder / "types.npy", "uint8") as types,
+    ):
+        collected = _Triplets(Library(documents), documents, references, triplets, types, problems)
+        yield collected
+        collected.flush()
+
+
+def _collect(sources: Sequence[Reader], triplets: _Triplets, seed: int, title_share: float, quiet: bool) -> None:
+    """The passes over all sources: their documents, who cites whom, and the references."""
+    library, problems = triplets.library, triplets.problems
+
+    def counted(unit: str, items: Iterable[T]) -> Iterator[T]:
+        with progress(unit, show=not quiet, lines=True) as bar:
+            for item in items:
+                yield item
+                bar.advance()
+
+    for paper in counted("documents", (paper for source in sources for paper in source.documents(problems))):
+        library.add(paper)
+    citations = (citation for source in sources for citation in source.citations(library, problems))
+    for citation in counted("citations", citations):
+        library.cite(citation)
+    references = (
+        reference
+        for number, source in enumerate(sources)
+        for reference in source.references(library, problems, Random(f"{seed}:{number}"))
+    )
+    titles = Random(f"{seed}:titles")
+    for reference in counted("references", references):
+        if reference.type != "title" or titles.random() < title_share:
+            triplets.add(reference)
+
+
 @dataclass
 class _Triplets:
     """Numbers the documents and texts of references and writes the triplets that have words on both sides."""
 
-    library: DocumentLibrary
+    library: Library
     documents: PieceWriter
     references: PieceWriter
     triplets: ArrayWriter
@@ -232,18 +249,7 @@ def _pieces_left(
 
 def _samples(folder: Path, types: list[str], tokenizer: Any, seed: int) -> dict[str, tuple[str, str, str]]:
     """One triplet of each type, read back from the arrays as training will read it."""
-    load = {
-        name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        for name in (
-            "documents.ids",
-            "documents.offsets",
-            "documents.titles",
-            "references.ids",
-            "references.offsets",
-            "triplets",
-            "types",
-        )
-    }
+    load = {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in folder.glob("*.npy")}
 
     def text(kind: str, number: int, skip: int = 0) -> str:
         start, end = load[f"{kind}.offsets"][number : number + 2]

@@ -1,4 +1,4 @@
-"""Attention as Triton kernels, in the order of operations that `torch_steps` describes.
+"""Attention as Triton kernels, in the order of operations that `steps` describes.
 
 Scores are written to memory once, for as many rows at a time as fit a fixed amount of it: the sum of a softmax has an
 order, so it cannot be gathered on the way as is usual.

@@ -1,4 +1,4 @@
-"""The steps of an 8-bit model on a GPU, each one or two passes over memory (`torch_kernels`, `torch_attention`)."""
+"""The steps of an 8-bit model on a GPU, each one or two passes over memory (`kernels`, `attention`)."""
 
 # mypy: disable-error-code="import-not-found, import-untyped"
 

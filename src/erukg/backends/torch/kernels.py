@@ -1,7 +1,7 @@
-"""The steps of `torch_steps.ExactSteps` as Triton kernels: one or two passes over memory between two matrix products.
+"""The steps of `steps.ExactSteps` as Triton kernels: one or two passes over memory between two matrix products.
 
 Only for CUDA devices (and for Triton's interpreter, which runs the same kernels on a CPU). Every kernel keeps to the
-order of operations that `torch_steps` describes: `tl.fma` where the CPU fuses a product with a sum and nowhere else,
+order of operations that `steps` describes: `tl.fma` where the CPU fuses a product with a sum and nowhere else,
 which is why the compiler is told not to do so on its own; divisions and roots are those of IEEE 754.
 """
 

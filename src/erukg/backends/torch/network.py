@@ -1,7 +1,7 @@
 """The transformer in torch: the same arithmetic as the ONNX graph, for many texts at once.
 
 A graph with 8-bit weights rounds activations to 8 bits too, with one scale a text. That is done here as well, in the
-same order of operations (`torch_steps`), so that a GPU gives what the CPU gives, and its 8-bit matrix units do most of
+same order of operations (`steps`), so that a GPU gives what the CPU gives, and its 8-bit matrix units do most of
 the work.
 """
 

@@ -14,16 +14,16 @@ import numpy as np
 from erukg.backends.folder import ModelFolder
 from erukg.errors import ModelError
 from erukg.training.base import load_base
+from erukg.training.config import TAG_CLASSES, WINDOW
 from erukg.training.export.card import model_card
 from erukg.training.export.int8 import quantise_onnx, quantise_rows
 from erukg.training.export.onnx import EXACT_NODES, check_onnx, write_onnx
-from erukg.training.export.publish import checksum, published
-from erukg.training.export.sparse_encoder import write_sparse_encoder
-from erukg.training.model import TAG_CLASSES, TermModel
+from erukg.training.export.sparse_encoder import plain_tokenizer, write_sparse_encoder
+from erukg.training.folders import new_folder, read_json, write_json
+from erukg.training.model import TermModel
 
 __all__ = ["LAYOUTS", "export", "fingerprint", "write_model_folder"]
 
-WINDOW = 384
 LAYOUTS = ("int8", "fp32", "sparse-encoder")
 
 
@@ -52,7 +52,7 @@ def write_model_folder(
     """Write the folder in fp32 or int8; the fp32 graph is checked against torch (≤ 1e-4) either way.
 
     `exclude` names more nodes of the graph (such as layer.5.outer) that int8 leaves exact; `term_space` is the
-    fingerprint of the model whose term weights this one was taught to give.
+    fingerprint of the model whose term weights this one was trained to give.
     """
     from safetensors.numpy import save_file
 
@@ -67,7 +67,7 @@ def write_model_folder(
         "tag_out_bias": model.tag.out.bias,
     }
     head: dict[str, Any] = {key: tensor.detach().numpy().astype(np.float32) for key, tensor in parts.items()}
-    with published(target, overwrite) as part:
+    with new_folder(Path(target), overwrite) as part:
         graph = part / "encoder.onnx"
         write_onnx(model, graph)
         check_onnx(model, graph)
@@ -78,13 +78,16 @@ def write_model_folder(
         else:
             head["embeddings"] = table.astype(np.float32)
         save_file(head, part / "head.safetensors")
-        _plain_tokenizer(Path(tokenizer), part / "tokenizer.json")
+        compact = json.dumps(plain_tokenizer(Path(tokenizer)), ensure_ascii=False, separators=(",", ":"))
+        (part / "tokenizer.json").write_text(compact, "utf-8")
         if card is not None:
             (part / "README.md").write_text(card, "utf-8")
         files = {}
         for path in sorted(part.iterdir()):
             path.chmod(0o644)
-            files[path.name] = {"bytes": path.stat().st_size, "sha256": checksum(path)}
+            with path.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            files[path.name] = {"bytes": path.stat().st_size, "sha256": digest}
         config = {
             "format": "erukg-model",
             "version": 1,
@@ -102,18 +105,8 @@ def write_model_folder(
         }
         if term_space is not None:
             config["term_space"] = term_space
-        (part / "config.json").write_text(json.dumps(config, indent=1) + "\n", "utf-8")
+        write_json(part / "config.json", config)
     return Path(target)
-
-
-def _plain_tokenizer(source: Path, target: Path) -> None:
-    """A copy that neither truncates nor pads: the encoder does both itself."""
-    try:
-        values = json.loads(source.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"The tokenizer {source} cannot be read ({error}); give a tokenizer.json.") from error
-    values["truncation"] = values["padding"] = None
-    target.write_text(json.dumps(values, ensure_ascii=False, separators=(",", ":")), "utf-8")
 
 
 def export(
@@ -130,9 +123,9 @@ def export(
     seven_bits: bool = True,
     collections_of: str | Path | None = None,
 ) -> dict[str, Path]:
-    """Export a trained model (the folder a run ends with, or its parts) to target/<layout> for each layout.
+    """Export a trained model (the folder that a run ends with) to target/<layout> for each layout.
 
-    A single layout is written to `target` itself. The model card is made from the run's run.json. A model taught to
+    A single layout is written to `target` itself. The model card is made from the run's run.json. A model trained to
     give the term weights of another may read that one's collections: `collections_of` is its exported folder.
     """
     source = Path(source)
@@ -143,7 +136,7 @@ def export(
     if not tokens.is_file():
         raise ModelError(f"There is no {tokens}; give the tokenizer.json the model was trained with.")
     run = source / "run.json"
-    summary = json.loads(run.read_text("utf-8")) if run.is_file() else {}
+    summary = read_json(run) if run.is_file() else {}
     card = model_card(name, summary, model.shape, base, base_licence)
     unknown = [layout for layout in layouts if layout not in LAYOUTS]
     if unknown or not layouts:

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from erukg.backends.session import open_session
 from erukg.errors import ModelError, require
 from erukg.training.model import TermModel
 
@@ -52,9 +53,9 @@ class _Builder:
         product = self.op("MatMul", [x, self.constant(f"{name}.weight", weight.T.numpy())], name)
         return self.op("Add", [product, self.constant(f"{name}.bias", bias.numpy())], f"{name}.add")
 
-    def norm(self, x: str, node: Any, name: str) -> str:
-        scale = self.constant(f"{name}.weight", node.weight.numpy())
-        shift = self.constant(f"{name}.bias", node.bias.numpy())
+    def norm(self, x: str, weight: torch.Tensor, bias: torch.Tensor, name: str) -> str:
+        scale = self.constant(f"{name}.weight", weight.numpy())
+        shift = self.constant(f"{name}.bias", bias.numpy())
         return self.op("LayerNormalization", [x, scale, shift], name, axis=-1, epsilon=self.eps)
 
     def gelu(self, x: str, name: str) -> str:
@@ -100,7 +101,8 @@ def _encoder(g: _Builder, model: TermModel) -> None:
         [g.constant("positions.table", table.numpy()), g.constant("zero", np.array([0])), length],
         "positions",
     )
-    x = g.norm(g.op("Add", ["embeddings", places], "embedded"), node.LayerNorm, "embeddings.norm")
+    embedded = g.op("Add", ["embeddings", places], "embedded")
+    x = g.norm(embedded, node.LayerNorm.weight, node.LayerNorm.bias, "embeddings.norm")
     real = g.op("Cast", ["mask"], "mask.float", to=1)
     blocked = g.op("Mul", [g.op("Sub", [g.number(1.0), real], "mask.blocked"), g.number(-30000.0)], "mask.scaled")
     bias = g.op("Unsqueeze", [blocked, g.axes(1, 2)], "mask.bias")
@@ -110,7 +112,7 @@ def _encoder(g: _Builder, model: TermModel) -> None:
         hidden.append(x)
     transform = model.cls.predictions.transform
     states = g.gelu(g.linear(x, transform.dense.weight, transform.dense.bias, "transform.dense"), "transform.gelu")
-    g.norm(states, transform.LayerNorm, "states")
+    g.norm(states, transform.LayerNorm.weight, transform.LayerNorm.bias, "states")
     read = g.op("Concat", [hidden[layer] for layer in model.tag_layers], "tag.states", axis=-1)
     g.op("MatMul", [read, g.constant("tag.project.weight", model.tag.project.weight.T.numpy())], "tags")
     counted = g.op("Unsqueeze", [real, g.axes(2)], "mask.weights")
@@ -139,26 +141,17 @@ def _layer(g: _Builder, x: str, bias: str, model: TermModel, weights: list[torch
     turned = g.op("Transpose", [mixed], f"{name}.mixed.turned", perm=[0, 2, 1, 3])
     joined = g.op("Reshape", [turned, merge], f"{name}.joined")
     x = g.op("Add", [x, g.linear(joined, ow, ob, f"{name}.output")], f"{name}.attended")
-    x = g.norm(x, _Norm(n1w, n1b), f"{name}.norm1")
+    x = g.norm(x, n1w, n1b, f"{name}.norm1")
     inner = g.gelu(g.linear(x, iw, ib, f"{name}.inner"), f"{name}.gelu")
     x = g.op("Add", [x, g.linear(inner, fw, fb, f"{name}.outer")], f"{name}.fed")
-    return g.norm(x, _Norm(n2w, n2b), f"{name}.norm2")
-
-
-class _Norm:
-    def __init__(self, weight: torch.Tensor, bias: torch.Tensor) -> None:
-        self.weight, self.bias = weight, bias
+    return g.norm(x, n2w, n2b, f"{name}.norm2")
 
 
 def run_onnx(
     path: str | Path, embeddings: NDArray[np.float32], mask: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """states, tags and vector of one batch by ONNX Runtime."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = open_session(Path(path), 1)
     states, tags, vector = session.run(["states", "tags", "vector"], {"embeddings": embeddings, "mask": mask})
     return states, tags, vector
 

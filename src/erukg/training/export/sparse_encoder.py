@@ -6,17 +6,17 @@ where the library itself would write what only its own version reads.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from erukg.training.export.publish import published
+from erukg.errors import ModelError
+from erukg.training.base import TAGS, float_state
+from erukg.training.folders import new_folder, read_json, write_json
 from erukg.training.model import TermModel
-from erukg.training.parts import TAGS
 
-__all__ = ["write_sparse_encoder"]
+__all__ = ["plain_tokenizer", "write_sparse_encoder"]
 
 _MODULES = "sentence_transformers.sparse_encoder.models"
 
@@ -38,7 +38,7 @@ def write_sparse_encoder(
     from safetensors.torch import save_file
 
     dtype = torch.float16 if half else torch.float32
-    state = {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
+    state = float_state(model.state_dict(), dtype)
     tags = {name: state.pop(name) for name in list(state) if name.startswith("tag.")}
     length = model.shape.max_positions
     files: dict[str, Any] = {
@@ -67,10 +67,10 @@ def write_sparse_encoder(
         },
         "1_SpladePooling/config.json": {"pooling_strategy": "max", "activation_function": "relu"},
     }
-    with published(target, overwrite) as part:
+    with new_folder(Path(target), overwrite) as part:
         (part / "1_SpladePooling").mkdir()
         for name, values in files.items():
-            (part / name).write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", "utf-8")
+            write_json(part / name, values)
         for name, tensors in (("model.safetensors", state), (TAGS, tags)):
             save_file(tensors, part / name, metadata={"format": "pt"})
             (part / name).chmod(0o644)
@@ -79,10 +79,18 @@ def write_sparse_encoder(
     return Path(target)
 
 
+def plain_tokenizer(path: Path) -> dict[str, Any]:
+    """A tokenizer.json that neither truncates nor pads: who encodes does both."""
+    try:
+        values: dict[str, Any] = read_json(path)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"The tokenizer {path} cannot be read ({error}); give a tokenizer.json.") from error
+    return {**values, "truncation": None, "padding": None}
+
+
 def _bert_tokenizer(path: Path) -> dict[str, Any]:
     """The tokenizer, made to put [CLS] and [SEP] around a text where its file does not say so."""
-    values: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    values["truncation"] = values["padding"] = None
+    values = plain_tokenizer(path)
     if values.get("post_processor") is None:
         vocabulary = values["model"]["vocab"]
         values["post_processor"] = {

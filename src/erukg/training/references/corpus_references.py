@@ -10,8 +10,10 @@ from itertools import groupby
 from pathlib import Path
 from random import Random
 
-from erukg.training.references.base import Citation, Library, Paper, Reader, Reference, canonical_id
-from erukg.training.references.rows import Problems, Row, RowError, read_rows, text_of
+from erukg.errors import InputError
+from erukg.training.references.base import Reader, Reference
+from erukg.training.references.library import Citation, Library, Paper, canonical_id
+from erukg.training.references.rows import Problems, Row, parse_rows, text_of
 
 __all__ = ["CitationContexts", "Queries", "without_names"]
 
@@ -39,19 +41,15 @@ class CitationContexts(Reader):
     files: Sequence[Path]
 
     def citations(self, library: Library, problems: Problems) -> Iterator[Citation]:
-        quiet = Problems.quiet()  # bad rows are counted when the references are read
-        for path in self.files:
-            for _, row in read_rows(path, quiet):
-                try:
-                    _, cited, citing, section = _context(row)
-                except RowError:
-                    continue
-                if (number := library.find(cited)) is not None and citing:
-                    yield Citation(citing, number, section)
+        # Bad rows are counted when the references are read.
+        for _, citing, section, cited in parse_rows(self.files, Problems.quiet(), _context):
+            if (number := library.find(cited)) is not None and citing:
+                yield Citation(citing, number, section)
 
     def references(self, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
         for path in self.files:
-            for (text, citing, section), rows in groupby(self._rows(path, problems), key=lambda r: r[:3]):
+            contexts = parse_rows([path], problems, _context)
+            for (text, citing, section), rows in groupby(contexts, key=lambda r: r[:3]):
                 group = [number for *_, id in rows if (number := _known(id, library, problems)) is not None]
                 if len(text.split()) < _FEWEST_WORDS:
                     problems.skip("citation context too short")
@@ -61,23 +59,15 @@ class CitationContexts(Reader):
                     negatives = negatives or [n for n in library.cited_by(citing) if n not in group]
                     yield Reference("citation", text, positive, random.choice(negatives) if negatives else None)
 
-    def _rows(self, path: Path, problems: Problems) -> Iterator[tuple[str, str, str, str]]:
-        for line, row in read_rows(path, problems):
-            try:
-                context, cited, citing, section = _context(row)
-            except RowError as error:
-                problems.add(path, line, str(error))
-                continue
-            yield without_names(context), citing, section, cited
-
 
 def _context(row: Row) -> tuple[str, str, str, str]:
+    """The context without names, the ids of citing paper, section and cited document."""
     context, cited = text_of(row, "context"), text_of(row, "cited_id")
     if not context:
-        raise RowError("'context' is missing or empty")
+        raise InputError("'context' is missing or empty")
     if not cited:
-        raise RowError("'cited_id' is missing or empty")
-    return context, cited, canonical_id(text_of(row, "citing_id")), text_of(row, "section").casefold()
+        raise InputError("'cited_id' is missing or empty")
+    return without_names(context), canonical_id(text_of(row, "citing_id")), text_of(row, "section").casefold(), cited
 
 
 def _known(id: str, library: Library, problems: Problems) -> int | None:
@@ -108,22 +98,28 @@ class Queries(Reader):
                     yield Reference("query", query, document, random.choice(others) if others else None)
 
     def _rows(self, path: Path, library: Library, problems: Problems) -> Iterator[tuple[str, Paper | int, float]]:
-        for line, row in read_rows(path, problems):
-            try:
-                query, id, text = text_of(row, "query"), text_of(row, "doc_id"), text_of(row, "doc_text")
-                if not query:
-                    raise RowError("'query' is missing or empty")
-                if not id and not text:
-                    raise RowError("'doc_id' or 'doc_text' is needed")
-                label = row.get("label", 1)
-                if not isinstance(label, int | float):
-                    raise RowError("'label' must be a number")
-            except RowError as error:
-                problems.add(path, line, str(error))
-                continue
+        for query, id, text, label in parse_rows([path], problems, _query):
             number = library.find(id) if id else None
             if number is None and not text:
                 problems.skip("document not in the corpus")
                 continue
             # A text beside an unknown id may be one passage of several, so it is known by its words alone.
             yield query, Paper("", "", text) if number is None else number, label
+
+
+def _query(row: Row) -> tuple[str, str, str, float]:
+    """The query, id and text of its document, and its label."""
+    query, id, text, label = (
+        text_of(row, "query"),
+        text_of(row, "doc_id"),
+        text_of(row, "doc_text"),
+        row.get("label", 1),
+    )
+    if not query:
+        raise InputError("'query' is missing or empty")
+    if not id and not text:
+        raise InputError("'doc_id' or 'doc_text' is needed")
+    label = row.get("label", 1)
+    if not isinstance(label, int | float):
+        raise InputError("'label' must be a number")
+    return query, id, text, label

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from erukg.training.references.base import Library, Paper, Reader, Reference, paper_of
-from erukg.training.references.rows import Problems, Row, RowError, read_rows, text_of, tidy
+from erukg.errors import InputError
+from erukg.training.references.base import Reader, Reference, paper_of
+from erukg.training.references.library import Library, Paper
+from erukg.training.references.rows import Problems, Row, list_of, parse_rows, text_of, tidy
 
 __all__ = ["Plain"]
 
@@ -26,26 +28,20 @@ class Plain(Reader):
     files: Sequence[Path]
 
     def references(self, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
-        for path in self.files:
-            for line, row in read_rows(path, problems):
-                try:
-                    yield from list(_triplets(row, library))
-                except RowError as error:
-                    problems.add(path, line, str(error))
+        for triplets in parse_rows(self.files, problems, lambda row: list(_triplets(row, library))):
+            yield from triplets
 
 
 def _triplets(row: Row, library: Library) -> Iterator[Reference]:
     if not (text := text_of(row, "reference")):
-        raise RowError("'reference' must be text")
+        raise InputError("'reference' must be text")
     type_ = text_of(row, "type") or "reference"
     if len(type_) > _LONGEST_TYPE:
-        raise RowError(f"'type' must be at most {_LONGEST_TYPE} characters")
+        raise InputError(f"'type' must be at most {_LONGEST_TYPE} characters")
     if "document" not in row:
-        raise RowError("'document' is missing")
+        raise InputError("'document' is missing")
     positive = _document(row["document"], library, "'document'")
-    negatives = row.get("negatives") or []
-    if not isinstance(negatives, list):
-        raise RowError("'negatives' must be a list")
+    negatives = list_of(row, "negatives")
     for negative in negatives:
         yield Reference(type_, text, positive, _document(negative, library, "a negative"))
     if not negatives:
@@ -55,10 +51,10 @@ def _triplets(row: Row, library: Library) -> Iterator[Reference]:
 def _document(value: object, library: Library, what: str) -> Paper | int:
     if isinstance(value, str):
         if not (text := tidy(value)):
-            raise RowError(f"{what} is empty")
+            raise InputError(f"{what} is empty")
         return Paper("", "", text)
     if isinstance(value, Mapping):
         if isinstance(value.get("id"), str) and (number := library.find(value["id"])) is not None:
             return number
         return paper_of(value, what)
-    raise RowError(f"{what} must be text or an object")
+    raise InputError(f"{what} must be text or an object")

@@ -1,38 +1,34 @@
-"""Reading JSON Lines that others wrote: plain, gzip or xz, one row at a time, bad rows named and counted."""
+"""Rows of JSON Lines that others wrote: one at a time, with bad ones named and counted."""
 
 from __future__ import annotations
 
-import gzip
-import json
-import lzma
-import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, TypeVar
 
-from erukg.errors import TrainingError
+from erukg.errors import InputError, TrainingError
+from erukg.io.objects import parse_object
+from erukg.io.streams import DAMAGED, Line, lines, open_bytes
 
 __all__ = [
     "LONGEST_LINE",
     "Problems",
     "Row",
-    "RowError",
-    "open_text",
+    "list_of",
+    "object_of",
+    "parse_rows",
     "read_lines",
-    "read_rows",
     "text_of",
     "tidy",
 ]
 
 # A full paper of unarXive takes up to a few megabytes; longer lines are not papers.
 LONGEST_LINE = 64 * 2**20
+_SHOWN = 5
 
 Row = Mapping[str, Any]
-
-
-class RowError(ValueError):
-    """A row that cannot be used; the message says why."""
+T = TypeVar("T")
 
 
 class Problems:
@@ -43,15 +39,13 @@ class Problems:
     unknown document) is only counted.
     """
 
-    def __init__(self, tolerance: float = 0.01, shown: int = 5) -> None:
+    def __init__(self, tolerance: float = 0.01) -> None:
         self.tolerance = tolerance
-        self.shown = shown
         self.rows = 0
         self.bad = 0
         self.examples: list[str] = []
         self.skipped: Counter[str] = Counter()
-        self._bad_of_file: Counter[str] = Counter()
-        self._rows_of_file: Counter[str] = Counter()
+        self._file_rows = self._file_bad = 0
 
     @classmethod
     def quiet(cls) -> Problems:
@@ -61,30 +55,29 @@ class Problems:
     def add(self, path: Path, line: int, reason: str) -> None:
         """Note a bad row; the first few are kept for show."""
         self.bad += 1
-        self._bad_of_file[str(path)] += 1
-        if len(self.examples) < self.shown:
+        self._file_bad += 1
+        if len(self.examples) < _SHOWN:
             self.examples.append(f"{path}:{line}: {reason}")
         # Ten bad rows are no reason to give up before the end of the file shows what share they are.
-        if self._bad_of_file[str(path)] >= 1000:
+        if self._file_bad >= 1000:
             self._check(path)
 
     def skip(self, reason: str) -> None:
         """Note a well-formed row that is of no use."""
         self.skipped[reason] += 1
 
-    def row(self, path: Path) -> None:
+    def row(self) -> None:
         """Note that one more row was read."""
         self.rows += 1
-        self._rows_of_file[str(path)] += 1
+        self._file_rows += 1
 
     def finish(self, path: Path) -> None:
         """At the end of a file: refuse it if too many of its rows were bad."""
         self._check(path)
-        self._bad_of_file.pop(str(path), None)
-        self._rows_of_file.pop(str(path), None)
+        self._file_rows = self._file_bad = 0
 
     def _check(self, path: Path) -> None:
-        bad, rows = self._bad_of_file[str(path)], self._rows_of_file[str(path)]
+        bad, rows = self._file_bad, self._file_rows
         if self.tolerance < 1 and ((bad and bad == rows) or bad > max(10, self.tolerance * rows)):
             first = next((e for e in self.examples if e.startswith(f"{path}:")), str(path))
             raise TrainingError(
@@ -93,52 +86,37 @@ class Problems:
             )
 
 
-def open_text(path: Path) -> BinaryIO:
-    """Open a .jsonl, .jsonl.gz or .jsonl.xz file (any text, in fact) for reading bytes."""
-    try:
-        if path.suffix == ".xz":
-            return cast(BinaryIO, lzma.open(path, "rb"))
-        if path.suffix == ".gz":
-            return cast(BinaryIO, gzip.open(path, "rb"))
-        return path.open("rb")
-    except OSError as error:
-        raise TrainingError(f"{path} cannot be read ({error.strerror or error}); check the path.") from error
-
-
-def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers from 1, without blank ones; no line is too long for memory."""
+def read_lines(path: Path, problems: Problems) -> Iterator[Line]:
+    """The lines of a file, plain, .gz or .xz, that are not blank; those that cannot be read are bad rows."""
     number = 0
-    with open_text(path) as file:
-        try:
-            while line := file.readline(LONGEST_LINE):
-                number += 1
-                if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                    while line and not line.endswith(b"\n"):
-                        line = file.readline(LONGEST_LINE)
-                    problems.row(path)
-                    problems.add(path, number, f"the line is longer than {LONGEST_LINE >> 20} MiB")
-                elif line := line.strip():
-                    problems.row(path)
-                    yield number, line
-        except (lzma.LZMAError, zlib.error, EOFError, gzip.BadGzipFile) as error:
-            raise TrainingError(f"{path} is damaged after line {number} ({error}); fetch the file again.") from error
-        except OSError as error:
-            raise TrainingError(f"{path} cannot be read after line {number} ({error}); check the file.") from error
+    try:
+        with open_bytes(path) as stream:
+            for line in lines(stream, LONGEST_LINE, advice=""):
+                number = line.number
+                if line.problem is not None:
+                    problems.row()
+                    problems.add(path, number, line.problem)
+                elif line.text.strip():
+                    problems.row()
+                    yield line
+    except DAMAGED as error:
+        raise TrainingError(f"{path} is damaged after line {number} ({error}); fetch the file again.") from error
+    except (OSError, InputError) as error:
+        where = f" after line {number}" if number else ""
+        raise TrainingError(f"{path} cannot be read{where} ({error}); check the path and the file.") from error
 
 
-def read_rows(path: Path, problems: Problems) -> Iterator[tuple[int, Row]]:
-    """The JSON objects of a file with their line numbers; anything else is a bad row."""
-    for number, line in read_lines(path, problems):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            problems.add(path, number, f"not JSON ({error})")
-            continue
-        if isinstance(row, dict):
-            yield number, row
-        else:
-            problems.add(path, number, "not a JSON object")
-    problems.finish(path)
+def parse_rows(files: Iterable[Path], problems: Problems, parse: Callable[[Row], T]) -> Iterator[T]:
+    """What `parse` makes of the JSON objects of files; a row for which it raises an `InputError` is a bad one."""
+    for path in files:
+        for line in read_lines(path, problems):
+            try:
+                parsed = parse(parse_object(line.text))
+            except InputError as error:
+                problems.add(path, line.number, str(error))
+                continue
+            yield parsed
+        problems.finish(path)
 
 
 def text_of(row: Row, *names: str) -> str:
@@ -148,10 +126,25 @@ def text_of(row: Row, *names: str) -> str:
         if value is None:
             continue
         if not isinstance(value, str):
-            raise RowError(f"'{name}' must be text")
+            raise InputError(f"'{name}' must be text")
         if tidied := tidy(value):
             return tidied
     return ""
+
+
+def object_of(value: object, what: str) -> Row:
+    """The value as a JSON object; raises an `InputError` that names it by `what`."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be an object")
+    return value
+
+
+def list_of(row: Row, name: str) -> list[Any]:
+    """The list in a field; empty when there is none."""
+    value = row.get(name) or []
+    if not isinstance(value, list):
+        raise InputError(f"'{name}' must be a list")
+    return value
 
 
 def tidy(text: str) -> str:

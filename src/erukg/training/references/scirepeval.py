@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
-from erukg.training.references.base import Library, Paper, Reader, Reference, paper_of
-from erukg.training.references.rows import Problems, Row, RowError, read_rows, text_of, tidy
+from erukg.errors import InputError
+from erukg.training.references.base import Reader, Reference, paper_of
+from erukg.training.references.library import Library, Paper
+from erukg.training.references.rows import Problems, Row, list_of, object_of, parse_rows, text_of, tidy
 
 __all__ = ["SciRepEval"]
 
@@ -24,20 +25,14 @@ class SciRepEval(Reader):
     files: Sequence[Path]
 
     def references(self, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
-        for path in self.files:
-            for line, row in read_rows(path, problems):
-                try:
-                    query = _query(row)
-                    positives, negatives = _candidates(row)
-                except RowError as error:
-                    problems.add(path, line, str(error))
-                    continue
-                if not positives:
-                    problems.skip("query without a positive document")
-                random.shuffle(negatives)
-                for i, positive in enumerate(positives):
-                    negative = negatives[i % len(negatives)] if negatives else None
-                    yield Reference("query", query, positive, negative)
+        rows = parse_rows(self.files, problems, lambda row: (_query(row), *_candidates(row)))
+        for query, positives, negatives in rows:
+            if not positives:
+                problems.skip("query without a positive document")
+            random.shuffle(negatives)
+            for i, positive in enumerate(positives):
+                negative = negatives[i % len(negatives)] if negatives else None
+                yield Reference("query", query, positive, negative)
 
 
 def _query(row: Row) -> str:
@@ -45,36 +40,29 @@ def _query(row: Row) -> str:
     if isinstance(query, Mapping):
         query = text_of(query, "query", "text", "title")
     if not isinstance(query, str) or not (query := tidy(query)):
-        raise RowError("'query' must be text")
+        raise InputError("'query' must be text")
     return query
 
 
 def _candidates(row: Row) -> tuple[list[Paper], list[Paper]]:
-    candidates = row.get("candidates")
-    if not isinstance(candidates, list):
-        raise RowError("'candidates' must be a list")
     positives: list[Paper] = []
     negatives: list[Paper] = []
-    for candidate in candidates:
-        if not isinstance(candidate, Mapping):
-            raise RowError("a candidate must be an object with title, abstract and score")
-        score = _score(candidate)
+    for candidate in list_of(row, "candidates"):
+        score = _score(object_of(candidate, "a candidate"))
         # Some exports keep the text of the candidate in an object of its own.
         nested = next((candidate[n] for n in ("doc", "paper", "document") if n in candidate), candidate)
-        if not isinstance(nested, Mapping):
-            raise RowError("the document of a candidate must be an object")
-        fields = {**candidate, **nested}
+        fields = {**candidate, **object_of(nested, "the document of a candidate")}
         if not (fields.get("title") or fields.get("abstract") or fields.get("text")):
             continue
         (positives if score > 0 else negatives).append(paper_of(fields, "a candidate"))
     return positives, negatives
 
 
-def _score(candidate: Mapping[str, Any]) -> float:
+def _score(candidate: Row) -> float:
     for name in ("score", "relevance", "label"):
         if name in candidate:
             try:
                 return float(candidate[name])
             except (TypeError, ValueError) as error:
-                raise RowError(f"'{name}' of a candidate must be a number") from error
-    raise RowError("a candidate has no 'score'")
+                raise InputError(f"'{name}' of a candidate must be a number") from error
+    raise InputError("a candidate has no 'score'")

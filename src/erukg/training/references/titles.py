@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from erukg.training.references.base import Library, Paper, Reader, Reference, paper_of
-from erukg.training.references.rows import Problems, RowError, read_rows
+from erukg.training.references.base import Reader, Reference, paper_of
+from erukg.training.references.library import Library, Paper
+from erukg.training.references.rows import Problems, parse_rows
 
 __all__ = ["Corpus", "Titles", "title_reference"]
 
@@ -24,12 +25,7 @@ class Corpus(Reader):
     files: Sequence[Path]
 
     def documents(self, problems: Problems) -> Iterator[Paper]:
-        for path in self.files:
-            for line, row in read_rows(path, problems):
-                try:
-                    yield paper_of(row)
-                except RowError as error:
-                    problems.add(path, line, str(error))
+        return parse_rows(self.files, problems, paper_of)
 
 
 @dataclass(frozen=True)

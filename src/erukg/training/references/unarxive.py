@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from erukg.training.references.base import Library, Paper, Reader, Reference, canonical_id
-from erukg.training.references.rows import Problems, Row, RowError, read_rows, text_of, tidy
+from erukg.errors import InputError
+from erukg.training.references.base import Reader, Reference
+from erukg.training.references.library import Library, Paper, canonical_id
+from erukg.training.references.rows import Problems, Row, list_of, object_of, parse_rows, text_of
 from erukg.training.references.titles import title_reference
 
 __all__ = ["Unarxive", "citing_sentences", "sentences"]
@@ -42,19 +43,15 @@ class Unarxive(Reader):
     titles: bool = True
 
     def documents(self, problems: Problems) -> Iterator[Paper]:
-        quiet = Problems.quiet()  # bad rows are counted when the references are read
-        for path in self.files:
-            for _, row in read_rows(path, quiet):
-                with suppress(RowError):
-                    yield _paper(row)
+        # Bad rows are counted when the references are read.
+        return parse_rows(self.files, Problems.quiet(), _paper)
 
     def references(self, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
-        for path in self.files:
-            for line, row in read_rows(path, problems):
-                try:
-                    yield from list(self._references(row, library, problems, random))
-                except RowError as error:
-                    problems.add(path, line, str(error))
+        def parse(row: Row) -> list[Reference]:
+            return list(self._references(row, library, problems, random))
+
+        for references in parse_rows(self.files, problems, parse):
+            yield from references
 
     def _references(self, row: Row, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
         paper = _paper(row)
@@ -87,43 +84,28 @@ class Unarxive(Reader):
 def _paper(row: Row) -> Paper:
     id = row.get("paper_id")
     if not isinstance(id, str) or not id:
-        raise RowError("'paper_id' must be text")
-    metadata = row.get("metadata") or {}
-    if not isinstance(metadata, Mapping):
-        raise RowError("'metadata' must be an object")
-    abstract = row.get("abstract")
-    if isinstance(abstract, Mapping):
-        abstract = text_of(abstract, "text")
-    elif isinstance(abstract, str):
-        abstract = tidy(abstract)
-    else:
-        abstract = ""
+        raise InputError("'paper_id' must be text")
+    metadata = object_of(row.get("metadata") or {}, "'metadata'")
+    given = row.get("abstract")
+    abstract = text_of(given if isinstance(given, Mapping) else {"text": given}, "text")
     title, abstract = text_of(metadata, "title"), abstract or text_of(metadata, "abstract")
     if not title and not abstract:
-        raise RowError("the paper has neither title nor abstract")
+        raise InputError("the paper has neither title nor abstract")
     return Paper(canonical_id(f"arxiv:{id}"), title, abstract)
 
 
 def _bibliography(row: Row, library: Library) -> dict[str, int]:
-    entries = row.get("bib_entries") or {}
-    if not isinstance(entries, Mapping):
-        raise RowError("'bib_entries' must be an object")
     known: dict[str, int] = {}
-    for key, entry in entries.items():
-        if not isinstance(entry, Mapping):
-            raise RowError("an entry of 'bib_entries' must be an object")
-        for id in _ids(entry):
-            if (number := library.find(id)) is not None:
-                known[key] = number
-                break
+    for key, entry in object_of(row.get("bib_entries") or {}, "'bib_entries'").items():
+        numbers = map(library.find, _ids(object_of(entry, "an entry of 'bib_entries'")))
+        if (number := next((number for number in numbers if number is not None), None)) is not None:
+            known[key] = number
     return known
 
 
 def _ids(entry: Row) -> Iterator[str]:
     """The identifiers of a bibliography entry, surest first."""
-    ids = entry.get("ids") or {}
-    if not isinstance(ids, Mapping):
-        raise RowError("'ids' of a bibliography entry must be an object")
+    ids = object_of(entry.get("ids") or {}, "'ids' of a bibliography entry")
     for name, prefix in (
         ("arxiv_id", "arxiv:"),
         ("open_alex_id", "openalex:"),
@@ -143,16 +125,11 @@ def _ids(entry: Row) -> Iterator[str]:
 
 def _paragraphs(row: Row) -> Iterator[tuple[str, str]]:
     """Section and text of each paragraph; subsections count as their section where numbers tell."""
-    body = row.get("body_text") or []
-    if not isinstance(body, list):
-        raise RowError("'body_text' must be a list")
-    for part in body:
-        if not isinstance(part, Mapping):
-            raise RowError("a part of 'body_text' must be an object")
-        if part.get("content_type", "paragraph") != "paragraph":
-            continue
-        number = str(part.get("sec_number") or "").split(".")[0].strip()
-        yield number or text_of(part, "section").casefold(), text_of(part, "text")
+    for part in list_of(row, "body_text"):
+        fields = object_of(part, "a part of 'body_text'")
+        if fields.get("content_type", "paragraph") == "paragraph":
+            number = str(fields.get("sec_number") or "").split(".")[0].strip()
+            yield number or text_of(fields, "section").casefold(), text_of(fields, "text")
 
 
 def sentences(text: str) -> Iterator[str]:

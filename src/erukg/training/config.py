@@ -1,9 +1,8 @@
-"""How a model is trained: one frozen configuration, JSON in and out, and the presets."""
+"""The configuration of a training run: one frozen object, from and to JSON, and the presets."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import types
 import typing
@@ -11,9 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from erukg.errors import SettingsError
+from erukg.errors import SettingsError, did_you_mean
+from erukg.training.folders import read_json
 
-__all__ = ["PRESETS", "Stage", "TrainConfig", "preset", "read_values"]
+__all__ = ["PRESETS", "STAGES", "TAG_CLASSES", "WINDOW", "Stage", "TrainConfig", "preset", "read_values"]
+
+STAGES = ("mlm", "splade", "tags")
+# How many word pieces, [CLS] and [SEP] included, an exported model reads at once.
+WINDOW = 384
+TAG_CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
+"""What the tag head tells apart, by the numbers of `erukg.core.candidates`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +36,16 @@ class Stage:
     learning_rate: float = 2e-5
     warmup_steps: int = 0
 
+    def progress(self, step: int, seconds: float) -> float:
+        """How much of the stage is over before step `step`, 0 to 1."""
+        spent = seconds / self.max_seconds if self.max_seconds is not None else 0.0
+        return max(step / self.steps, spent)
 
-def _default_stage() -> Stage:
-    return Stage()
+    def rate(self, step: int, progress: float) -> float:
+        """The learning rate: linear warm-up by steps, then linear decay by progress to nothing."""
+        share = min(self.warmup_steps / self.steps, 0.9)
+        up = (step + 1) / self.warmup_steps if self.warmup_steps else 1.0
+        return self.learning_rate * min(up, 1.0, max(0.0, (1.0 - progress) / (1.0 - share)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +59,15 @@ class TrainConfig:
     seed: int = 0
     # A folder or run folder whose weights replace the base's (a finished warm-up shared by several runs).
     start_from: str | None = None
-    mlm: Stage = field(default_factory=_default_stage)
-    splade: Stage = field(default_factory=_default_stage)
-    tags: Stage = field(default_factory=_default_stage)
+    mlm: Stage = Stage()
+    splade: Stage = Stage()
+    tags: Stage = Stage()
     mlm_mask: float = 0.25
     mixture: dict[str, float] = field(default_factory=lambda: {"title": 0.75, "citation": 0.2, "query": 0.05})
     leave_out: tuple[str, ...] = ()
     # Chance that a document keeps its title, by reference type; titles are hidden from what they refer to.
     keep_title: dict[str, float] = field(default_factory=lambda: {"title": 0.0, "citation": 0.3, "query": 0.3})
-    # Chance that a reference is cut to a few of its words, which makes it as short as a typed query.
+    # Chance that a reference is cut to a few of its words, so that it is as short as a typed query.
     crop: float = 0.0
     document_length: int = 256
     reference_length: int = 64
@@ -69,7 +82,7 @@ class TrainConfig:
     tag_weight: float = 0.2
     tag_batch: int = 64
     tag_detach: bool = False
-    # A model folder, or several: a pupil learns the mean of what its teachers say.
+    # A model folder, or several: the student then learns the mean of their term weights.
     teacher: str | tuple[str, ...] | None = None
     distill_scores: float = 0.0
     distill_terms: float = 0.0
@@ -85,14 +98,15 @@ class TrainConfig:
     dev_every: int = 500
     dev_docs: int = 200
     dev_batch: int = 32
-    dev_length: int = 512
-    # A model with fewer non-zero terms a document, or a larger share of all terms, is refused.
+    # How many word pieces of a development document are read at once; as many as later in use, unless changed.
+    dev_length: int = WINDOW
+    # A model whose documents have fewer non-zero terms, or a larger share of the vocabulary, is refused.
     min_terms: float = 2.0
     max_terms_share: float = 0.5
 
     @property
     def teachers(self) -> tuple[str, ...]:
-        """The folders of the teachers, if the pupil is to learn anything from them."""
+        """The folders of the teachers; none unless the student is to learn from them."""
         if not self.teacher or not (self.distill_scores or self.distill_terms):
             return ()
         return (self.teacher,) if isinstance(self.teacher, str) else self.teacher
@@ -113,11 +127,11 @@ class TrainConfig:
         values = dict(values)
         if "preset" in values:
             start = preset(str(values.pop("preset"))).to_dict()
-            for key in ("mlm", "splade", "tags"):
+            for key in STAGES:
                 if isinstance(values.get(key), dict):
                     values[key] = {**start[key], **values[key]}
             values = {**start, **values}
-        for key in ("mlm", "splade", "tags"):
+        for key in STAGES:
             if isinstance(values.get(key), dict):
                 values[key] = _build(Stage, values[key], f"{key}.")
         config: TrainConfig = _build(cls, values, "")
@@ -125,7 +139,7 @@ class TrainConfig:
         return config
 
     def _check(self) -> None:
-        for name in ("mlm", "splade", "tags"):
+        for name in STAGES:
             stage: Stage = getattr(self, name)
             if stage.steps < 0 or stage.batch < 1 or stage.learning_rate <= 0 or stage.warmup_steps < 0:
                 raise SettingsError(f"Stage '{name}' needs steps ≥ 0, batch ≥ 1, a positive learning rate.")
@@ -145,9 +159,8 @@ def _build(cls: Any, values: dict[str, Any], prefix: str) -> Any:
     clean: dict[str, Any] = {}
     for key, value in values.items():
         if key not in hints:
-            close = difflib.get_close_matches(key, hints, 1)
-            hint = f"; did you mean '{prefix}{close[0]}'?" if close else "; see the training guide for the names."
-            raise SettingsError(f"Unknown training setting '{prefix}{key}'{hint}")
+            name, names = f"{prefix}{key}", [f"{prefix}{known}" for known in hints]
+            raise SettingsError(f"There is no training setting '{name}'; {did_you_mean(name, names)}")
         clean[key] = _convert(f"{prefix}{key}", value, hints[key])
     return cls(**clean)
 
@@ -167,25 +180,6 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
         if isinstance(kind, type) and isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return value
     raise SettingsError(f"Training setting '{name}' cannot be {value!r}; it takes {hint}.")
-
-
-def _tiny() -> TrainConfig:
-    return TrainConfig(
-        mlm=Stage(steps=40, batch=16, learning_rate=2e-3, warmup_steps=2),
-        splade=Stage(steps=60, batch=16, learning_rate=4e-3, warmup_steps=4),
-        tags=Stage(steps=20, batch=16, learning_rate=2e-3),
-        lambda_reference=0.03,
-        lambda_document=0.03,
-        document_length=64,
-        reference_length=16,
-        length_step=16,
-        groups=2,
-        tag_batch=8,
-        log_every=5,
-        checkpoint_every=10,
-        dev_every=20,
-        device="cpu",
-    )
 
 
 PRESETS: dict[str, TrainConfig] = {
@@ -217,14 +211,29 @@ PRESETS: dict[str, TrainConfig] = {
         crop=0.5,
         compile=True,
     ),
-    "tiny": _tiny(),
+    "tiny": TrainConfig(
+        mlm=Stage(steps=40, batch=16, learning_rate=2e-3, warmup_steps=2),
+        splade=Stage(steps=60, batch=16, learning_rate=4e-3, warmup_steps=4),
+        tags=Stage(steps=20, batch=16, learning_rate=2e-3),
+        lambda_reference=0.03,
+        lambda_document=0.03,
+        document_length=64,
+        reference_length=16,
+        length_step=16,
+        groups=2,
+        tag_batch=8,
+        log_every=5,
+        checkpoint_every=10,
+        dev_every=20,
+        device="cpu",
+    ),
 }
 
 
 def preset(name: str) -> TrainConfig:
     """A configuration by name: paper, fast or tiny."""
     if name not in PRESETS:
-        raise SettingsError(f"There is no preset '{name}'; choose one of {', '.join(PRESETS)}.")
+        raise SettingsError(f"There is no preset '{name}'; {did_you_mean(name, PRESETS)}")
     return PRESETS[name]
 
 
@@ -233,7 +242,7 @@ def read_values(path: str | Path | None, changes: list[str]) -> dict[str, Any]:
     values: Any = {}
     if path is not None:
         try:
-            values = json.loads(Path(path).read_text("utf-8"))
+            values = read_json(Path(path))
         except (OSError, ValueError) as error:
             raise SettingsError(f"Training configuration {path} cannot be read ({error}); give a JSON file.") from error
     if not isinstance(values, dict):

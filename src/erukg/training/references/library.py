@@ -2,23 +2,73 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Protocol
 
-from erukg.training.pieces import PieceWriter
-from erukg.training.references.base import Citation, Paper, canonical_id
-
-__all__ = ["DocumentLibrary"]
+__all__ = ["Citation", "Library", "Paper", "canonical_id"]
 
 
-class DocumentLibrary:
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A document that is referred to. `id` is "" when it has none."""
+
+    id: str
+    title: str
+    abstract: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """The paper `citing` cites document `cited` of the library in `section` ("" when not known)."""
+
+    citing: str
+    cited: int
+    section: str = ""
+
+
+_DOI = re.compile(r"^(?:https?://)?(?:dx\.)?doi\.org/|^doi:\s*", re.IGNORECASE)
+_ARXIV = re.compile(r"^(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf)/|^arxiv:\s*", re.IGNORECASE)
+_OPENALEX = re.compile(r"^(?:https?://)?(?:api\.)?openalex\.org/(?:works/)?|^openalex:\s*", re.IGNORECASE)
+_VERSION = re.compile(r"(?:\.pdf)?(?:v\d+)?$", re.IGNORECASE)
+
+
+def canonical_id(id: str) -> str:
+    """One spelling for an identifier, so that `https://doi.org/10.1/X` finds `doi:10.1/x`.
+
+    >>> canonical_id("https://arxiv.org/abs/2105.05862v2")
+    'arxiv:2105.05862'
+    """
+    id = id.strip()
+    if match := _ARXIV.match(id):
+        return "arxiv:" + _VERSION.sub("", id[match.end() :]).lower()
+    if match := _DOI.match(id):
+        return "doi:" + id[match.end() :].lower()
+    if match := _OPENALEX.match(id):
+        return "openalex:" + id[match.end() :].lower()
+    return id
+
+
+class TextWriter(Protocol):
+    """Where the texts of a library are stored (`erukg.training.pieces.PieceWriter`)."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, first: str, second: str = "") -> int:
+        """Store title and abstract; returns their number."""
+        ...
+
+
+class Library:
     """Numbers documents in the order they come; the same id or the same text is the same document.
 
     Only ids and digests stay in memory, the text goes to the writer.
     """
 
-    def __init__(self, writer: PieceWriter) -> None:
+    def __init__(self, writer: TextWriter) -> None:
         self._writer = writer
         self._by_id: dict[str, int] = {}
         self._by_text: dict[bytes, int] = {}

@@ -1,0 +1,82 @@
+"""Folders that are whole or not there, and the JSON files in them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from erukg.errors import ModelError, TrainingError
+from erukg.io.publish import publish_folder, publish_text
+
+__all__ = ["new_folder", "prepared_folder", "read_json", "replace_folder", "write_json"]
+
+
+@contextmanager
+def replace_folder(path: Path) -> Iterator[Path]:
+    """A new folder that takes the place of `path` when the block ends without an error; else it is removed.
+
+    What a killed process left half written is removed by the next one.
+    """
+    part, old = path.with_name(f".{path.name}.part"), path.with_name(f".{path.name}.old")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        yield part
+        shutil.rmtree(old, ignore_errors=True)
+        if path.exists():
+            path.rename(old)
+        publish_folder(part, path)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write JSON; a reader sees the old file or the new one, never half of it."""
+    publish_text(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The JSON of a file; raises OSError or ValueError."""
+    return json.loads(path.read_text("utf-8"))
+
+
+@contextmanager
+def prepared_folder(path: Path, format: str, keep: Collection[str] = ()) -> Iterator[Path]:
+    """`replace_folder` for prepared data: only a folder of the same `format`, by its meta.json, is replaced.
+
+    Sub-folders named in `keep` were made by other steps: they are copied into the new folder, and a folder that
+    holds nothing else may be replaced too.
+    """
+    _refuse_foreign(path, format, keep)
+    with replace_folder(path) as part:
+        yield part
+        _refuse_foreign(path, format, keep)
+        for name in keep:
+            if (path / name).exists() and not (part / name).exists():
+                shutil.copytree(path / name, part / name)
+
+
+def _refuse_foreign(path: Path, format: str, keep: Collection[str]) -> None:
+    if not path.exists():
+        return
+    try:
+        meta = read_json(path / "meta.json")
+    except (OSError, ValueError):
+        meta = None
+    own = isinstance(meta, dict) and meta.get("format") == format
+    if not path.is_dir() or not (own or all(inside.name in keep for inside in path.iterdir())):
+        raise TrainingError(f"{path} exists and was not made by this command; give another folder or remove it.")
+
+
+@contextmanager
+def new_folder(path: Path, overwrite: bool) -> Iterator[Path]:
+    """`replace_folder`, which refuses a folder that exists unless it may be overwritten."""
+    if path.exists() and not overwrite:
+        raise ModelError(f"{path} exists already; give another folder or allow overwriting it.")
+    with replace_folder(path) as part:
+        yield part
