@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from erukg.collection.analyser import ModelAnalyser as _M
 from erukg.collection.arrays import FileEntry, checksum
 from erukg.collection.build import IngestReport
 from erukg.collection.distributed import check_target, combine_parts, write_part
@@ -30,10 +29,6 @@ from erukg.integrations.ray.tasks import Job, OnBad, Process, Resources
 from erukg.io import BadDocument, InputDocument, Limits
 from erukg.io.places import is_uri
 
-if "mapper" not in _M.__init__.__kwdefaults__:  # TEMPORARY until collection
-    from erukg.backends import OnnxBackend, find_model
-
-    load_analyser = lambda model, *rest, **named: _M(OnnxBackend.load(find_model(model)))
 __all__ = ["CollectionJob", "build_collection"]
 
 _CHUNK = 1 << 22
