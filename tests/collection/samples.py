@@ -6,7 +6,7 @@ import json
 import math
 import random
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -134,8 +134,8 @@ class PlainCollection:
     def sums(self, near: Sequence[tuple[float, int]]) -> tuple[dict[str, float], dict[int, float]]:
         """Σ s̃ P(c | C̃_x') by fold and Σ s̃ w^x' by term."""
         total = sum(score for score, _ in near)
-        phrases: Counter[str] = Counter()
-        terms: Counter[int] = Counter()
+        phrases: defaultdict[str, float] = defaultdict(float)
+        terms: defaultdict[int, float] = defaultdict(float)
         for score, i in near:
             kept = [p.fold for p in self.encoded[i].phrases if p.fold in self.glossary]
             for f in kept:

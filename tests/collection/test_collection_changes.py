@@ -53,8 +53,8 @@ def apply(writer: Writer, kind: str, numbers: list[int], alive: dict[str, Docume
     elif kind == "remove":
         ids = [POOL[i].id for i in numbers]
         assert writer.remove(ids) == [i for i in ids if i not in alive]
-        for i in ids:
-            alive.pop(i, None)
+        for id in ids:
+            alive.pop(id, None)
     else:
         getattr(writer, kind)()
 

@@ -185,7 +185,10 @@ def test_full_disk(bench: Bench, operation: str, room: int) -> None:
         add(bench.ready, [bench.new], WordAnalyser(), part_documents=40)
     else:
         with Writer.open(bench.ready) as writer:
-            _ = writer.remove(GONE) if operation == "remove" else writer.merge()
+            if operation == "remove":
+                writer.remove(GONE)
+            else:
+                writer.merge()
     assert contents(Collection.open(bench.ready), QUERIES) == bench.expected[operation]
 
 

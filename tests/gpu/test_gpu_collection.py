@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-from erukg.collection.gpu_analyser import GpuAnalyser  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from erukg.backends import OnnxBackend  # noqa: E402
@@ -21,8 +21,10 @@ from erukg.cli.collection import app  # noqa: E402
 from erukg.collection import Collection, verify  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import add, build  # noqa: E402
-from erukg.collection.encoded import EncodedDocument, StreamAnalyser  # noqa: E402
+from erukg.collection.encoded import EncodedDocument  # noqa: E402
+from erukg.core.streams import Answer, attempt  # noqa: E402
 from erukg.errors import InputError  # noqa: E402
+from erukg.gpu import DeviceAnalyser  # noqa: E402
 from erukg.io import BadDocument  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 
@@ -35,21 +37,23 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def analyser(bert: Path) -> GpuAnalyser:
-    return GpuAnalyser(TorchBackend.load(bert, device="cpu"), workers=1)
+def analyser(bert: Path) -> DeviceAnalyser:
+    return DeviceAnalyser(TorchBackend.load(bert, device="cpu"), workers=1)
 
 
-def test_same_documents(bert: Path, analyser: GpuAnalyser) -> None:
+def test_same_documents(bert: Path, analyser: DeviceAnalyser) -> None:
     texts = ["Deep neural networks for sea ice.", "", "a radar image of 7 graphs " * 30, "xylophone"]
-    expected = ModelAnalyser(OnnxBackend.load(bert))(texts)
-    for a, b in zip(analyser(texts), expected, strict=True):
+    expected = ModelAnalyser(OnnxBackend.load(bert)).encode(texts)
+    for ours, theirs in zip(analyser.encode(texts), expected, strict=True):
+        assert ours.item == theirs.item
+        a, b = ours.unwrap(), theirs.unwrap()
         order = np.argsort(a.term_ids)
         np.testing.assert_array_equal(np.asarray(a.term_ids)[order], b.term_ids)
         np.testing.assert_allclose(np.asarray(a.term_weights)[order], b.term_weights, atol=1e-4)
         assert list(a.phrases) == list(b.phrases)
 
 
-def test_same_collection(bert: Path, analyser: GpuAnalyser, tiny_corpus: Path, tmp_path: Path) -> None:
+def test_same_collection(bert: Path, analyser: DeviceAnalyser, tiny_corpus: Path, tmp_path: Path) -> None:
     lines = tiny_corpus.read_text().splitlines()
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     first.write_text("\n".join([*lines[:50], "no JSON", *lines[50:80], "{}"]) + "\n")
@@ -76,24 +80,23 @@ class Picky:
     fingerprint = "0" * 64
     vocab_size = 10
 
-    def __call__(self, texts: Iterable[str]) -> list[EncodedDocument]:
-        return list(self.stream(texts))
-
-    def stream(self, texts: Iterable[str]) -> Iterator[EncodedDocument]:
+    def encode(self, texts: Iterable[str]) -> Iterator[Answer[str, EncodedDocument]]:
         taken: list[str] = []
         source = iter(texts)
         while True:
-            taken.extend(text for text, _ in zip(source, range(3 - len(taken)), strict=False))
+            taken.extend(islice(source, 3 - len(taken)))
             if not taken:
                 return
-            if "refuse" in taken[0]:
-                raise InputError("It is refused.")
-            taken.pop(0)
-            yield EncodedDocument(np.array([1]), np.array([0.5]), [])
+            yield attempt(self._encode, taken.pop(0))
+
+    @staticmethod
+    def _encode(text: str) -> EncodedDocument:
+        if "refuse" in text:
+            raise InputError("It is refused.")
+        return EncodedDocument(np.array([1]), np.array([0.5]), [])
 
 
 def test_a_refused_document_is_a_bad_row(tmp_path: Path) -> None:
-    assert isinstance(Picky(), StreamAnalyser)
     names = ["a", "refuse b", "c", "d", "refuse e", "refuse f", "g"]
     rows = [json.dumps({"id": name[-1], "text": name}) for name in names]
     (tmp_path / "rows.jsonl").write_text("\n".join([*rows[:2], "bad", *rows[2:]]) + "\n")

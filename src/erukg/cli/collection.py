@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -94,18 +93,7 @@ def build(
         return
     from erukg.collection.build import build as run
 
-    with _progress(sources) as (on_progress, on_bad):
-        report = run(
-            out,
-            sources,
-            encoding.analyser(),
-            most_terms=encoding.terms,
-            restart=restart,
-            limits=encoding.limits,
-            on_bad=on_bad,
-            on_progress=on_progress,
-        )
-    _finish(report, out)
+    _ingest(run, out, sources, encoding, restart=restart)
 
 
 @app.command()
@@ -124,26 +112,16 @@ def add(
     """Add documents. Results are the same as if the collection had been built with them."""
     from erukg.collection.build import add as run
 
-    with _progress(sources) as (on_progress, on_bad):
-        report = run(
-            folder,
-            sources,
-            encoding.analyser(),
-            replace=replace,
-            most_terms=encoding.terms,
-            restart=restart,
-            limits=encoding.limits,
-            on_bad=on_bad,
-            on_progress=on_progress,
-        )
-    _finish(report, folder)
+    _ingest(run, folder, sources, encoding, replace=replace, restart=restart)
 
 
 @app.command()
 def remove(
     folder: Folder,
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids of documents.")] = None,
-    file: Annotated[Path | None, typer.Option("--from", help="A file with an id a line; - for standard input.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--from", help="A file with one id per line; - for standard input.")
+    ] = None,
 ) -> None:
     """Remove documents. `merge` gives their space back."""
     from erukg.collection import Writer
@@ -205,7 +183,7 @@ def search(
     n: Annotated[int, typer.Option("--top-k", "-k", min=1, help="How many documents.")] = 10,
     exclude: Annotated[str | None, typer.Option(help="Id of a document to pass over.")] = None,
 ) -> None:
-    """Find the documents most similar to a text: an id and its BM25 score a line, as JSON."""
+    """Find the documents most similar to a text: one line of JSON for each, with its id and BM25 score."""
     from erukg.collection import Collection
 
     collection = Collection.open(folder)
@@ -261,19 +239,30 @@ def _lines(file: Path) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-@contextmanager
-def _progress(sources: Sequence[str]) -> Iterator[tuple[Callable[[int], None], Callable[[BadDocument], None]]]:
-    """On a terminal a bar that counts documents, and a way to report a bad row above it."""
+def _ingest(
+    run: Callable[..., IngestReport], folder: Path, sources: list[str], encoding: _Encoding, **choices: bool
+) -> None:
+    """Build or add, with a bar that counts documents on a terminal, and say what came of it."""
     from erukg.io import count_rows
     from erukg.io.progress import progress
 
     with progress("documents", count_rows(sources) if sys.stderr.isatty() else None) as bar:
 
-        def report(bad: BadDocument) -> None:
+        def report_bad(bad: BadDocument) -> None:
             line = f"{bad.place}: {bad.message}"
             say(line) if bar.console is None else bar.say(printable(line))
 
-        yield bar.update, report
+        report = run(
+            folder,
+            sources,
+            encoding.analyser(),
+            most_terms=encoding.terms,
+            limits=encoding.limits,
+            on_bad=report_bad,
+            on_progress=bar.update,
+            **choices,
+        )
+    _finish(report, folder)
 
 
 def _finish(report: IngestReport, folder: Path) -> None:

@@ -30,8 +30,7 @@ class IdIndex:
         hashes, places = [self._hashes], [self._places]
         for i in range(len(self._segments), len(segments)):
             segment = segments[i]
-            gone = dead[i] if i < len(dead) else ()
-            rows = np.flatnonzero(gone == 0) if len(gone) else np.arange(len(segment))
+            rows = segment.live(dead[i] if i < len(dead) else np.empty(0, np.uint8))
             hashes.append(segment.ids.hashes()[rows])
             places.append(np.stack([np.full(len(rows), i), rows], axis=1))
         every, where = np.concatenate(hashes), np.concatenate(places)

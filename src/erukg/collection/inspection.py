@@ -103,8 +103,8 @@ def _structure_faults(manifest: Manifest, segments: tuple[Segment, ...], commit:
         except ValueError as error:
             yield f"{segment.path} does not hold together: {error}."
             return
-        live = state.dead == 0 if len(state.dead) else np.ones(len(segment), bool)
-        if int(live.sum()) != entry.live or int(segment.lengths[live].sum(dtype=np.int64)) != entry.length:
+        live = segment.live(state.dead)
+        if len(live) != entry.live or int(segment.lengths[live].sum(dtype=np.int64)) != entry.length:
             yield f"{segment.path} holds another number of documents or terms than the manifest says."
     dead = [state.dead for state in commit.states]
     again = derive(segments, dead, manifest.glossary_documents, glossary=manifest.derived)

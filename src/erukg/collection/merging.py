@@ -29,10 +29,7 @@ def merge_segments(
     With a `glossary` only its phrases are kept, in their chosen form: smaller, but no longer fit for adding
     documents.
     """
-    live = [
-        np.flatnonzero(state.dead == 0) if len(state.dead) else np.arange(len(s))
-        for s, state in zip(segments, states, strict=True)
-    ]
+    live = [s.live(state.dead) for s, state in zip(segments, states, strict=True)]
     each = list(zip(segments, live, strict=True))
     lengths = join([s.lengths[rows] for s, rows in each], np.uint32)
     with ArrayFileWriter(path) as file:

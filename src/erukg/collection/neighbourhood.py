@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +14,15 @@ from erukg.core.neighbours import Neighbourhood, WeightedTerms
 __all__ = ["LazyNeighbourhood", "collect_phrases", "sum_by_phrase"]
 
 
+@dataclass(eq=False)
 class LazyNeighbourhood(Neighbourhood):
     """A neighbourhood whose term weights are read from the collection when they are first asked for.
 
     `phrase_owners` are the phrases of all neighbours, and the place among the neighbours of each one's document.
     """
 
-    def __init__(
-        self,
-        documents: NDArray[np.int64],
-        shares: NDArray[np.float32],
-        phrase_ids: NDArray[np.int64],
-        phrase_shares: NDArray[np.float32],
-        phrase_owners: tuple[NDArray[np.int64], NDArray[np.int64]],
-        read_terms: Callable[[], WeightedTerms],
-    ) -> None:
-        super().__init__(documents, shares, phrase_ids, phrase_shares, read_terms)
-        self.phrase_owners = phrase_owners
+    terms: Callable[[], WeightedTerms]
+    phrase_owners: tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @kernel()

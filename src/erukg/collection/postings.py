@@ -28,16 +28,17 @@ from erukg.core.kernels import kernel
 __all__ = ["BLOCK", "DAMAGED", "count_live", "decode", "invert", "number_terms", "pack"]
 
 Int: TypeAlias = int | np.int64
+Ints: TypeAlias = NDArray[np.int32]
+Places: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint16]
 
 BLOCK = 1 << 12
 DAMAGED = "its posting lists are not as they were written"
-_WORDS_A_POSTING = 6  # the most that one posting can take: a stretch of its own with a large tf
+_WORDS_PER_POSTING = 6  # the most that one posting can take: a stretch of its own with a large tf
 
 
 @kernel()
-def _number(
-    terms: NDArray[np.uint64], table: NDArray[np.int32], distinct: NDArray[np.uint64], out: NDArray[np.int32]
-) -> int:
+def _number(terms: NDArray[np.uint64], table: Ints, distinct: NDArray[np.uint64], out: Ints) -> int:
     mask = table.size - 1
     count = 0
     for i in range(terms.size):
@@ -58,7 +59,7 @@ def _number(
     return count
 
 
-def number_terms(terms: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+def number_terms(terms: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Ints]:
     """The distinct terms, ascending, and the place of every term among them (`np.unique` without the big
     sort).
     """
@@ -72,14 +73,7 @@ def number_terms(terms: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray
 
 
 @kernel()
-def _invert(
-    numbers: NDArray[np.int32],
-    ends: NDArray[np.int64],
-    place: NDArray[np.int64],
-    documents: NDArray[np.int32],
-    frequencies: NDArray[np.int32],
-    write: bool,
-) -> None:
+def _invert(numbers: Ints, ends: Places, place: Places, documents: Ints, frequencies: Ints, write: bool) -> None:
     """One pass of a counting sort: count each term's documents in `place`, or `write` them from there on."""
     # Finds repeats within a document.
     last = np.full(place.size, -1, np.int32)
@@ -98,9 +92,7 @@ def _invert(
         start = ends[d]
 
 
-def invert(
-    numbers: NDArray[np.int32], lengths: NDArray[Any], n_terms: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+def invert(numbers: Ints, lengths: NDArray[Any], n_terms: int) -> tuple[Places, Ints, Ints]:
     """From documents' term numbers to (indptr, documents, frequencies) by term, documents ascending."""
     ends = np.cumsum(lengths, dtype=np.int64)
     documents, frequencies = np.empty(len(numbers), np.int32), np.empty(len(numbers), np.int32)
@@ -112,13 +104,7 @@ def invert(
 
 
 @kernel()
-def _pack(
-    indptr: NDArray[np.int64],
-    documents: NDArray[np.int32],
-    frequencies: NDArray[np.int32],
-    words: NDArray[np.uint16],
-    ends: NDArray[np.int64],
-) -> int:
+def _pack(indptr: Places, documents: Ints, frequencies: Ints, words: Words, ends: Places) -> int:
     p = 0
     for t in range(indptr.size - 1):
         j, stop = indptr[t], indptr[t + 1]
@@ -165,17 +151,15 @@ def _pack(
     return p
 
 
-def pack(
-    indptr: NDArray[np.int64], documents: NDArray[np.int32], frequencies: NDArray[np.int32]
-) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+def pack(indptr: Places, documents: Ints, frequencies: Ints) -> tuple[Words, Places]:
     """The words of these lists and where each list ends."""
-    words = np.empty(_WORDS_A_POSTING * len(documents), np.uint16)
+    words = np.empty(_WORDS_PER_POSTING * len(documents), np.uint16)
     ends = np.empty(len(indptr) - 1, np.int64)
     return words[: _pack(indptr, documents, frequencies, words, ends)], ends
 
 
 @kernel()
-def _groups(words: NDArray[np.uint16], i: Int, stop: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
+def _groups(words: Words, i: Int, stop: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
     """Where the groups of the block at `i` begin and end: tf = 1, tf from 2 to 17, larger. -1 first: it is damaged."""
     if i + 2 > stop:
         return -1, 0, 0, 0, 0, 0
@@ -201,15 +185,15 @@ def _groups(words: NDArray[np.uint16], i: Int, stop: Int) -> tuple[Int, Int, Int
 
 @kernel()
 def _decode(
-    words: NDArray[np.uint16],
+    words: Words,
     offsets: NDArray[np.uint32],
     first: int,
     last: int,
-    targets: NDArray[np.int64],
-    renumber: NDArray[np.int32],
-    place: NDArray[np.int64],
-    documents: NDArray[np.int32],
-    frequencies: NDArray[np.int32],
+    targets: Places,
+    renumber: Ints,
+    place: Places,
+    documents: Ints,
+    frequencies: Ints,
 ) -> bool:
     for t in range(first, last):
         i: Int = np.int64(offsets[t])
@@ -258,11 +242,11 @@ def decode(
     postings: PackedLists,
     first: int,
     last: int,
-    targets: NDArray[np.int64],
-    renumber: NDArray[np.int32],
-    place: NDArray[np.int64],
-    documents: NDArray[np.int32],
-    frequencies: NDArray[np.int32],
+    targets: Places,
+    renumber: Ints,
+    place: Places,
+    documents: Ints,
+    frequencies: Ints,
 ) -> None:
     """Unpack the lists of terms `first` to `last`, appending the list of term t to list `targets[t - first]`.
 
@@ -275,9 +259,7 @@ def decode(
 
 
 @kernel()
-def _count_group(
-    words: NDArray[np.uint16], start: Int, stop: Int, step: int, shift: int, base: Int, dead: NDArray[np.uint8]
-) -> int:
+def _count_group(words: Words, start: Int, stop: Int, step: int, shift: int, base: Int, dead: NDArray[np.uint8]) -> int:
     """How many live documents the group has; -1 when one of them does not exist."""
     live = 0
     for i in range(start, stop, step):
@@ -289,9 +271,7 @@ def _count_group(
 
 
 @kernel()
-def _count_live(
-    words: NDArray[np.uint16], offsets: NDArray[np.uint32], dead: NDArray[np.uint8], out: NDArray[np.uint32]
-) -> bool:
+def _count_live(words: Words, offsets: NDArray[np.uint32], dead: NDArray[np.uint8], out: NDArray[np.uint32]) -> bool:
     for t in range(out.size):
         i: Int = np.int64(offsets[t])
         stop = np.int64(offsets[t + 1])

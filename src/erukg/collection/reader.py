@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -221,22 +221,19 @@ class Collection:
         if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
             raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
         out = np.empty(len(documents), object)
-        for segment, which, rows in self._by_segment(documents):
-            out[which] = segment[1].ids.strings(rows)
+        for i, which, rows in self._by_segment(documents):
+            out[which] = self._segments[i].ids.strings(rows)
         return out.tolist()
 
-    def _by_segment(
-        self, documents: NDArray[np.int64]
-    ) -> list[tuple[tuple[int, Segment], NDArray[np.int64], NDArray[np.int64]]]:
+    def _by_segment(self, documents: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """Each segment that has some of the documents: its number, which of them, and their rows in it."""
         if len(self._segments) == 1:
-            return [((0, self._segments[0]), np.arange(len(documents)), documents)]
+            yield 0, np.arange(len(documents)), documents
+            return
         owner = np.searchsorted(self._starts, documents, side="right") - 1
-        out = []
-        for i, segment in enumerate(self._segments):
+        for i in np.unique(owner).tolist():
             which = np.flatnonzero(owner == i)
-            if len(which):
-                out.append(((i, segment), which, documents[which] - self._starts[i]))
-        return out
+            yield i, which, documents[which] - self._starts[i]
 
     def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
         """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
@@ -254,18 +251,19 @@ class Collection:
             shares.astype(np.float32),
             phrase_ids,
             phrase_shares.astype(np.float32),
+            partial(self._term_weights, hits.documents, shares),
             (phrases, neighbours),
-            lambda: self._term_weights(hits.documents, shares),
         )
 
     def _term_weights(self, documents: NDArray[np.int64], shares: NDArray[np.float64]) -> WeightedTerms:
         """Σ s̃ w^x' of every term that some of the documents has."""
         weights = np.zeros(self.manifest.vocab_size)
         high = high_values(self.manifest.vocab_size)
-        for (_, segment), which, rows in self._by_segment(documents):
-            data = segment.weights.values
-            if not add_weights(data, *segment.weights.bounds(rows), shares[which], self._table, high, weights):
-                raise damaged(segment.path, "its term weights are not as they were written")
+        for i, which, rows in self._by_segment(documents):
+            packed = self._segments[i].weights
+            starts, stops = packed.bounds(rows)
+            if not add_weights(packed.values, starts, stops, shares[which], self._table, high, weights):
+                raise damaged(packed.path, "its term weights are not as they were written")
         terms = np.flatnonzero(weights > 0)
         return WeightedTerms(terms.astype(np.int32), weights[terms].astype(np.float32))
 
@@ -278,14 +276,15 @@ class Collection:
         found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         if not len(self._glossary):
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
-        for (i, segment), which, rows in self._by_segment(documents):
-            starts, stops = segment.phrases.bounds(rows)
+        for i, which, rows in self._by_segment(documents):
+            held = self._segments[i].phrases
+            starts, stops = held.bounds(rows)
             room = int((stops - starts).sum())
             out = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
             numbers = self._commit.states[i].glossary
-            count = collect_phrases(segment.phrases.values, starts, stops, numbers, len(self._glossary), *out)
+            count = collect_phrases(held.values, starts, stops, numbers, len(self._glossary), *out)
             if count < 0:
-                raise damaged(segment.path, "its documents' phrases are not as they were written")
+                raise damaged(held.path, "its documents' phrases are not as they were written")
             found.append((out[0][:count], which[out[1][:count]], out[2][:count]))
         if len(found) == 1:
             return found[0]

@@ -32,6 +32,9 @@ __all__ = [
 ]
 
 Int: TypeAlias = int | np.int64
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float32]
+Words: TypeAlias = NDArray[np.uint16]
 
 #: `norms` is longer than the documents by this much, so that no 16-bit place, however damaged, lies outside
 #: it.
@@ -42,19 +45,19 @@ _INVERSE = _ONE / np.arange(2, 18, dtype=np.float32)
 _OTHERS = _ONE - _INVERSE
 
 
-def idf(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
+def idf(frequencies: Ints, documents: int) -> NDArray[np.float64]:
     """Lucene's inverse document frequency; 0 for terms that no document has."""
     return np.where(frequencies > 0, np.log1p((documents - frequencies + 0.5) / (frequencies + 0.5)), 0.0)
 
 
-def norms(lengths: NDArray[np.uint32], average: float, k1: float, b: float) -> NDArray[np.float32]:
+def norms(lengths: NDArray[np.uint32], average: float, k1: float, b: float) -> Floats:
     """1 / (1 + k1 (1 - b + b · length / average)): what a term with tf = 1 scores in each document."""
     out = np.zeros(-(-len(lengths) // BLOCK) * BLOCK + OVERHANG, np.float32)
     out[: len(lengths)] = 1.0 / (1.0 + k1 * (1.0 - b + b * lengths.astype(np.float64) / average))
     return out
 
 
-def scan_order(factors: NDArray[np.float32], frequencies: NDArray[np.int64]) -> NDArray[np.int64]:
+def scan_order(factors: Floats, frequencies: Ints) -> Ints:
     """The order in which `scan` wants the terms: what adds much to few documents first.
 
     Frequencies are those in the whole collection, so that a document's score is the same, to the last bit, in any
@@ -66,17 +69,17 @@ def scan_order(factors: NDArray[np.float32], frequencies: NDArray[np.int64]) -> 
 class QueryLists(NamedTuple):
     """The posting lists of a query's terms: list t is words[starts[t]:stops[t]] and counts `factors[t]`."""
 
-    words: NDArray[np.uint16]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    factors: NDArray[np.float32]
+    words: Words
+    starts: Ints
+    stops: Ints
+    factors: Floats
 
 
 class SearchedDocuments(NamedTuple):
     """The documents of a segment, numbered from `base`, with `norms` of their lengths; see `Segment` for the rest."""
 
     base: int
-    norms: NDArray[np.float32]
+    norms: Floats
     dead: NDArray[np.uint8]
     texts: NDArray[np.uint64]
     ids: NDArray[np.uint8]
@@ -91,7 +94,7 @@ class Excluded(NamedTuple):
 
 
 @kernel()
-def _first_block(words: NDArray[np.uint16], c: Int, stop: Int, block: int) -> Int:
+def _first_block(words: Words, c: Int, stop: Int, block: int) -> Int:
     """Where the list's first block from `block` on begins, or its end; -1 when the list is damaged."""
     while c < stop:
         if c + 2 > stop:
@@ -115,13 +118,7 @@ def _first_block(words: NDArray[np.uint16], c: Int, stop: Int, block: int) -> In
 
 
 @kernel()
-def _locate(
-    words: NDArray[np.uint16],
-    cursor: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    block: int,
-    bounds: NDArray[np.int64],
-) -> bool:
+def _locate(words: Words, cursor: Ints, stops: Ints, block: int, bounds: Ints) -> bool:
     """Find what each list has in this block, and move its cursor behind it; False when a list is damaged.
 
     A row of `bounds` says where in `words` the documents with tf = 1 begin and end, those with 2 to 17, and where the
@@ -176,15 +173,7 @@ def _locate(
 
 
 @kernel()
-def _add_all(
-    words: NDArray[np.uint16],
-    bounds: NDArray[np.int64],
-    first: int,
-    last: int,
-    factors: NDArray[np.float32],
-    norms: NDArray[np.float32],
-    scores: NDArray[np.float32],
-) -> None:
+def _add_all(words: Words, bounds: Ints, first: int, last: int, factors: Floats, norms: Floats, scores: Floats) -> None:
     """Add what terms `first` to `last` give to the scores of all documents that their lists have in the block."""
     for t in range(first, last):
         if bounds[t, 4] < 0:
@@ -205,7 +194,7 @@ def _add_all(
 
 
 @kernel()
-def _bisect(words: NDArray[np.uint16], first: int, stop: int, shift: int, document: int) -> int:
+def _bisect(words: Words, first: int, stop: int, shift: int, document: int) -> int:
     """Where the document is among those from `first` to `stop`, or -1."""
     m = stop - first
     p = first
@@ -218,13 +207,7 @@ def _bisect(words: NDArray[np.uint16], first: int, stop: int, shift: int, docume
 
 @kernel()
 def _add_some(
-    words: NDArray[np.uint16],
-    bounds: NDArray[np.int64],
-    t: int,
-    factor: np.float32,
-    norms: NDArray[np.float32],
-    places: NDArray[np.uint16],
-    scores: NDArray[np.float32],
+    words: Words, bounds: Ints, t: int, factor: np.float32, norms: Floats, places: Words, scores: Floats
 ) -> None:
     """Add what a term gives to the scores of the documents in `places`, looking each of them up."""
     a, b, e, f, c = bounds[t, 0], bounds[t, 1], bounds[t, 2], bounds[t, 3], bounds[t, 4]
@@ -246,7 +229,7 @@ def _add_some(
 
 
 @kernel()
-def _find_above(bits: NDArray[np.int32], least: np.int32, end: int, places: NDArray[np.uint16]) -> int:
+def _find_above(bits: NDArray[np.int32], least: np.int32, end: int, places: Words) -> int:
     """List the documents with a score above `floor`; returns how many there are."""
     count = 0
     for s in range(0, end, 64):
@@ -261,7 +244,7 @@ def _find_above(bits: NDArray[np.int32], least: np.int32, end: int, places: NDAr
 
 
 @kernel()
-def _keep_above(scores: NDArray[np.float32], needed: float, places: NDArray[np.uint16], count: int) -> int:
+def _keep_above(scores: Floats, needed: float, places: Words, count: int) -> int:
     """Keep the first `count` of `places` whose score is above `needed`; returns how many are left."""
     left = 0
     for i in range(count):
@@ -280,9 +263,7 @@ def _equal(data: NDArray[np.uint8], start: Int, other: NDArray[np.uint8]) -> boo
 
 
 @kernel()
-def _push(
-    scores: NDArray[np.float32], documents: NDArray[np.int64], size: int, score: np.float32, document: Int
-) -> int:
+def _push(scores: Floats, documents: Ints, size: int, score: np.float32, document: Int) -> int:
     """Put a document on a heap of `size` entries, in place of the worst if it is full; returns the new size.
 
     The worst entry is at the root: the lowest score, and of equal ones the latest document.
@@ -322,8 +303,8 @@ def scan(
     segment: SearchedDocuments,
     exclude: Excluded,
     blocks: tuple[int, int],
-    scores: NDArray[np.float32],
-    documents: NDArray[np.int64],
+    scores: Floats,
+    documents: Ints,
     size: int,
 ) -> int:
     """Scan a range of blocks of a segment for documents that belong among the best.
@@ -405,9 +386,7 @@ def scan(
     return size
 
 
-def best_first(
-    scores: NDArray[np.float32], documents: NDArray[np.int64], keep: int
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def best_first(scores: Floats, documents: Ints, keep: int) -> tuple[Floats, Ints]:
     """The `keep` best, best first; of equal scores the earlier document comes first."""
     order = np.lexsort((documents, -scores))[:keep]
     return scores[order], documents[order]

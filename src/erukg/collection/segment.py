@@ -82,6 +82,10 @@ class Segment:
             Forms.read(file, "forms"),
         )
 
+    def live(self, dead: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The documents that are not removed; an empty `dead` means that none is."""
+        return np.flatnonzero(dead == 0) if len(dead) else np.arange(len(self))
+
     def write(self, path: Path) -> SegmentEntry:
         """Write the segment to `path` and wait until it is on the disk."""
         with ArrayFileWriter(path) as file:

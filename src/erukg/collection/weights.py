@@ -1,4 +1,4 @@
-"""A document's term weights w^x, packed: about 19 bits a term.
+"""A document's term weights w^x, packed: about 19 bits per term.
 
 A document with k terms has 1 + 2k + ⌈(k + H) / 8⌉ bytes: k; the low 8 bits of the ascending term ids; the
 weights' codes; and the ids' high bits in unary (Elias–Fano), where H is the number of high values in the

@@ -47,9 +47,9 @@ class Writer:
     publish by themselves.
     """
 
-    def __init__(self, folder: Path, lock: ExitStack, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
-        self._lock = lock
+        self._lock = ExitStack()
         self.manifest = manifest
         self._segments: list[Segment] = []
         self._dead: list[NDArray[np.uint8]] = []
@@ -99,7 +99,7 @@ class Writer:
                 next_file=0,
                 commit=FileEntry("commit-00000000.bin", 0, 0),
             )
-            writer = cls(folder, lock, manifest)
+            writer = cls(folder, manifest)
             with write_errors(folder):
                 writer._clear()
                 writer._publish([], [], None)
@@ -119,7 +119,7 @@ class Writer:
                     f"{folder} was slimmed down and can only be read; build one of your own to change."
                 )
             check_made_with(folder, manifest, fingerprint)
-            writer = cls(folder, lock, manifest)
+            writer = cls(folder, manifest)
             writer._segments = list(segments)
             writer._dead = [state.dead for state in commit.states]
             writer._clear()
@@ -197,7 +197,7 @@ class Writer:
                 self._builder = None
             stale = journal != self.manifest.journal or (glossary and not self.manifest.derived)
             if self._written or stale:
-                dead = self._kill(self._replaced.values())
+                dead = self._mark_removed(self._replaced.values())
                 self._publish([*self.manifest.segments, *self._written], dead, journal, glossary)
 
     def adopt(
@@ -214,12 +214,12 @@ class Writer:
                 fetch(path)
                 entries.append(replace(entry, file=replace(entry.file, name=path.name)))
             self._publish(entries, [], journal, glossary=False)
-            twice = self._ids.repeated()
-            if twice:
-                self._publish(entries, self._kill([place for place, _ in twice]), journal, glossary=False)
-        return [(segment, id) for (segment, _), id in twice]
+            repeated = self._ids.repeated()
+            if repeated:
+                self._publish(entries, self._mark_removed([place for place, _ in repeated]), journal, glossary=False)
+        return [(segment, id) for (segment, _), id in repeated]
 
-    def _kill(self, places: Collection[tuple[int, int]]) -> list[NDArray[np.uint8]]:
+    def _mark_removed(self, places: Collection[tuple[int, int]]) -> list[NDArray[np.uint8]]:
         """The marks of removed documents with these added."""
         dead = list(self._dead)
         for segment in {segment for segment, _ in places}:
@@ -240,7 +240,7 @@ class Writer:
         places = [place for place in found.values() if place is not None]
         if places:
             with write_errors(self.folder):
-                self._publish(self.manifest.segments, self._kill(places), self.manifest.journal)
+                self._publish(self.manifest.segments, self._mark_removed(places), self.manifest.journal)
         return [id for id, place in found.items() if place is None]
 
     def reset(self, *, fingerprint: str, vocab_size: int) -> None:
@@ -303,9 +303,8 @@ class Writer:
         counted = []
         for entry, segment, gone in zip(entries, segments, dead, strict=True):
             if len(gone):
-                alive = gone == 0
-                length = int(segment.lengths[alive].sum(dtype=np.int64))
-                entry = replace(entry, live=int(alive.sum()), length=length)
+                live = segment.live(gone)
+                entry = replace(entry, live=len(live), length=int(segment.lengths[live].sum(dtype=np.int64)))
             counted.append(entry)
         commit = derive(segments, dead, self.manifest.glossary_documents, glossary=glossary)
         file = write_commit(self._file("commit"), commit)

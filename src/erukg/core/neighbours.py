@@ -50,6 +50,7 @@ class WeightedTerms(NamedTuple):
     weights: NDArray[np.float32]
 
 
+@dataclass(eq=False)
 class Neighbourhood:
     """N(x) with everything of it that the equations read, already summed over the neighbours.
 
@@ -64,24 +65,15 @@ class Neighbourhood:
     once, when one of the last two is first asked for. A pickled neighbourhood holds the weights themselves.
     """
 
-    def __init__(
-        self,
-        documents: NDArray[np.int64],
-        shares: NDArray[np.float32],
-        phrase_ids: NDArray[np.int64],
-        phrase_shares: NDArray[np.float32],
-        terms: WeightedTerms | Callable[[], WeightedTerms],
-    ) -> None:
-        self.documents = documents
-        self.shares = shares
-        self.phrase_ids = phrase_ids
-        self.phrase_shares = phrase_shares
-        self._given_terms = terms
+    documents: NDArray[np.int64]
+    shares: NDArray[np.float32]
+    phrase_ids: NDArray[np.int64]
+    phrase_shares: NDArray[np.float32]
+    terms: WeightedTerms | Callable[[], WeightedTerms]
 
     @cached_property
     def _terms(self) -> WeightedTerms:
-        given = self._given_terms
-        return given if isinstance(given, WeightedTerms) else given()
+        return self.terms if isinstance(self.terms, WeightedTerms) else self.terms()
 
     @property
     def term_ids(self) -> NDArray[np.int32]:
