@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import ARGUMENTS, Service, Sheet
+
+from browser.browsing import ARGUMENTS, Service, Sheet
 
 HERE = Path(__file__).parent
 CHROMIUM = os.environ.get("ERUKG_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from browsing import Sheet
+from browser.browsing import Sheet
 
 Open = Callable[..., Sheet]
 

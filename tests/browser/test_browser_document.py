@@ -7,8 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from browsing import HOSTILE, Service, Sheet, simple_pdf
-
+from browser.browsing import HOSTILE, Service, Sheet, simple_pdf
 from erukg.core.factors import FACTORS
 
 Open = Callable[..., Sheet]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from browsing import HOSTILE, Sheet
+from browser.browsing import HOSTILE, Sheet
 
 Open = Callable[..., Sheet]
 

@@ -6,7 +6,7 @@ import random
 import sys
 
 import numpy as np
-from samples import make_text
+from samples import make_text  # type: ignore[import-not-found]  # run by its path
 
 from erukg.collection import Collection
 from erukg.errors import CollectionError

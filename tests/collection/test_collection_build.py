@@ -11,9 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from samples import WordAnalyser, contents, encode_words, make_collection, make_records, make_text, write_jsonl
 from typer.testing import CliRunner
 
+from collection.samples import (
+    WordAnalyser,
+    contents,
+    encode_words,
+    make_collection,
+    make_records,
+    make_text,
+    write_jsonl,
+)
 from erukg import Keyphrase, KeyphraseGenerator, Settings
 from erukg.backends import OnnxBackend
 from erukg.backends.threads import ordered_map

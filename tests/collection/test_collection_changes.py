@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from samples import VOCAB_SIZE, contents, encode_words, make_collection, make_records, make_text
 
+from collection.samples import VOCAB_SIZE, contents, encode_words, make_collection, make_records, make_text
 from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase, Writer, info, slim, verify
 from erukg.errors import CollectionError, InputError
 

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from samples import WordAnalyser, contents, make_collection, make_records, make_text, write_jsonl
 
+from collection.samples import WordAnalyser, contents, make_collection, make_records, make_text, write_jsonl
 from erukg.collection import Collection, DocumentRecord, Writer, verify
 from erukg.collection.build import add, build
 from erukg.errors import CollectionError

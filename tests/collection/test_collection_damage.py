@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from samples import make_collection, make_records
 
+from collection.samples import make_collection, make_records
 from erukg.collection import Collection, Writer, verify
 from erukg.collection.manifest import MANIFEST, read_manifest
 from erukg.errors import CollectionError

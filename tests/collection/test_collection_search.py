@@ -9,8 +9,8 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import pytest
-from samples import PlainCollection, WordAnalyser, make_collection, make_records, make_text
 
+from collection.samples import PlainCollection, WordAnalyser, make_collection, make_records, make_text
 from erukg.collection import Collection, DocumentRecord
 from erukg.collection.analysis import analyse, stems, terms_of
 from erukg.core.folding import fold

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from samples import WordAnalyser, make_collection, make_records
+from samples import WordAnalyser, make_collection, make_records  # type: ignore[import-not-found]  # run by its path
 
 from erukg.collection import Writer
 from erukg.collection.build import add, build

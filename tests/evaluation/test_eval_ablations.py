@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eval_samples import write_sets
 from typer.testing import CliRunner
 
 from erukg import Settings
@@ -17,6 +16,7 @@ from erukg.cli.evaluate import app
 from erukg.errors import InputError, ModelError
 from erukg.research.evaluation.ablations import STUDIES, StudyInputs, make_studies, named
 from erukg.research.evaluation.systems import SystemOptions, make_system
+from evaluation.eval_samples import write_sets
 from tiny import write_corpus, write_model
 
 

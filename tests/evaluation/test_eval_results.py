@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eval_samples import write_sets
-from retrieval_samples import write_set
 from typer.testing import CliRunner
 
 from erukg.backends import OnnxBackend
@@ -24,6 +22,8 @@ from erukg.research.evaluation.case import run_case
 from erukg.research.evaluation.results import charts, published, write_results
 from erukg.research.evaluation.results.labels import key, label
 from erukg.research.evaluation.results.runs import Run, load_runs, speeds
+from evaluation.eval_samples import write_sets
+from evaluation.retrieval_samples import write_set
 from tiny import write_corpus
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from eval_samples import write_sets
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
@@ -18,6 +17,7 @@ from erukg.cli.evaluate import app
 from erukg.errors import InputError
 from erukg.research.evaluation import Dataset, Record
 from erukg.research.evaluation.semantic import PhraseVectors, match, semantic_average, semantic_score
+from evaluation.eval_samples import write_sets
 
 # Lengths differ on purpose: cosines do not see them.
 PLANE = {

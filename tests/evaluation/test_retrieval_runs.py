@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retrieval_samples import DOCUMENTS, Lookup, write_set
 from typer.testing import CliRunner
 
 from erukg.cli import app
@@ -21,6 +20,7 @@ from erukg.research.evaluation.retrieval.methods import BestPhrases
 from erukg.research.evaluation.retrieval.retrieval_report import to_json
 from erukg.research.evaluation.retrieval.stored import PredictedQueries
 from erukg.research.evaluation.systems import SystemOptions, make_system
+from evaluation.retrieval_samples import DOCUMENTS, Lookup, write_set
 
 # "frozen ocean" finds nothing as it is: either the query must learn of ice, or the document of frozen water.
 PHRASES = {"frozen ocean": (["frozen ocean"], ["sea ice"]), "sea ice": (["sea ice"], ["frozen water"])}

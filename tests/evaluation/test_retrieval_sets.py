@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from retrieval_samples import QUERIES, write_set
 
 from erukg.errors import InputError
 from erukg.research.evaluation.retrieval import RetrievalSet, find_sets, load_retrieval_set
+from evaluation.retrieval_samples import QUERIES, write_set
 
 
 def load(folder: Path, by_position: tuple[str, ...] = ()) -> RetrievalSet:

@@ -25,7 +25,8 @@ def cluster() -> Iterator[Any]:
     """Two raylets with a core each; this process is their driver."""
     import ray
     from ray.cluster_utils import Cluster
-    from ray_tools import QUIET, add_node
+
+    from integrations.ray_tools import QUIET, add_node
 
     before = dict(os.environ)
     folders = [str(HERE), str(HERE.parent), *filter(None, [before.get("PYTHONPATH")])]

@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from ray_tools import TroubledJob, kill_worker, marks, parts, said, wait_for, write_rows
 from typer.testing import CliRunner, Result
 
 from erukg import Collection, KeyphraseGenerator, Settings
@@ -31,6 +30,7 @@ from erukg.integrations.ray.driver import run_job
 from erukg.integrations.ray.storage import Store
 from erukg.integrations.ray.tasks import Resources
 from erukg.io import BadDocument, InputDocument, read_documents
+from integrations.ray_tools import TroubledJob, kill_worker, marks, parts, said, wait_for, write_rows
 
 Command = Callable[..., Result]
 

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from ray_tools import STORE_BYTES, TroubledJob, add_node, marks, parts, wait_for, worker_pids, write_rows
 
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
@@ -27,6 +26,7 @@ from erukg.integrations.ray.keyphrase_job import KeyphraseJob
 from erukg.integrations.ray.storage import Store
 from erukg.integrations.ray.tasks import Resources
 from erukg.io import InputDocument, read_documents
+from integrations.ray_tools import STORE_BYTES, TroubledJob, add_node, marks, parts, wait_for, worker_pids, write_rows
 from tiny import write_corpus
 
 pytestmark = pytest.mark.slow

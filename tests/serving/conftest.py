@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from serving_tools import GatedGenerator
 
 from erukg import Collection, KeyphraseGenerator
 from erukg.backends import OnnxBackend
+from serving.serving_tools import GatedGenerator
 
 TEXT = (
     "Neural retrieval for the sparse index\nWe propose a distributed search engine and show that graph data is exact."

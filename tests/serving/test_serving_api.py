@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from serving_tools import inside
 
 from erukg import KeyphraseGenerator, Settings
 from erukg.core.factors import FACTORS
@@ -17,6 +16,7 @@ from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
 from erukg.serving.request_models import RequestModels, check
 from erukg.serving.service import Service
+from serving.serving_tools import inside
 
 
 def ask(generator: KeyphraseGenerator, path: str, body: Any = None, **options: Any) -> httpx.Response:

@@ -8,15 +8,15 @@ import time
 from typing import Any
 
 import httpx
-import pdf_samples
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from serving_tools import inside
 
 from erukg import KeyphraseGenerator
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.service import Service
+from serving import pdf_samples
+from serving.serving_tools import inside
 
 JSON = "application/json"
 

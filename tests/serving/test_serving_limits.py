@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from serving_tools import GatedGenerator, inside
 
 from erukg import KeyphraseGenerator
 from erukg.core.inputs import as_item
@@ -18,6 +17,7 @@ from erukg.errors import SettingsError
 from erukg.serving.app import create_app
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.service import Service
+from serving.serving_tools import GatedGenerator, inside
 
 JSON = {"Content-Type": "application/json"}
 

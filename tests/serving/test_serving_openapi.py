@@ -19,7 +19,8 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from serving_tools import Process
+
+from serving.serving_tools import Process
 
 CHECKS = (
     not_a_server_error,
@@ -87,7 +88,7 @@ def fuzz(server: Process, described: dict[str, Any], examples: int) -> int:
         one()
 
     for result in schema.get_all_operations():
-        operation: Any = result.ok()  # type: ignore[union-attr]
+        operation: Any = result.ok()
         # Whether bytes are a PDF is more than a schema can say.
         checks = [check for check in CHECKS if operation.path != "/v1/read" or check is not positive_data_acceptance]
         for mode in GenerationMode if operation.method == "post" else (GenerationMode.POSITIVE,):

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from serving_tools import Process
+
+from serving.serving_tools import Process
 
 TEXT = "Neural retrieval for the sparse index\nWe propose a distributed search engine and graph data storage {}."
 
