@@ -230,9 +230,13 @@ def _add_some(
 
 @kernel()
 def _find_above(bits: NDArray[np.int32], least: np.int32, end: int, places: Words) -> int:
-    """List the documents with a score above `floor`; returns how many there are."""
+    """List the documents with a score above `least` in `places`; returns how many there are.
+
+    Scores come as their bits: non-negative floats are ordered like them, and integers are compared eight at a time.
+    """
     count = 0
     for s in range(0, end, 64):
+        # A fixed number of unsigned indices, without which the compiler does not make one comparison of eight.
         above = False
         for j in range(64):
             above |= bits[np.uint64(s) + np.uint64(j)] > least
@@ -332,6 +336,7 @@ def scan(
             return -1
     bounds = np.empty((n, 5), np.int64)
     places = np.empty(4096, np.uint16)
+    # Only the first 4,096 are documents; damaged lists may write to the others, which nobody reads.
     sums = np.empty(65536, np.float32)
     bits = sums.view(np.int32)
     least = np.zeros(1, np.float32)
