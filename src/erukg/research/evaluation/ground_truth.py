@@ -24,7 +24,7 @@ from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.stemming import Variant, document_stems, phrase_key, phrase_stems, stemmed_key
 
-__all__ = ["PROTOCOLS", "Gold", "Protocol", "absent_share", "gold", "ground_truth"]
+__all__ = ["PROTOCOLS", "Gold", "Protocol", "gold", "ground_truth"]
 
 Protocol = Literal["paper", "stemmed"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
@@ -99,10 +99,3 @@ def _number(phrases: list[tuple[str, ...]]) -> tuple[dict[str, int], int]:
                 kept.append(group)
         groups = [*kept, merged]
     return {key: number for number, group in enumerate(groups) for key in sorted(group)}, len(groups)
-
-
-def absent_share(dataset: Dataset, protocol: Protocol = "paper") -> float:
-    """The share of gold phrases that are absent from their document (nan for a set without gold)."""
-    truth = ground_truth(dataset, protocol)
-    absent, total = sum(g.n_absent for g in truth), sum(g.n_present + g.n_absent for g in truth)
-    return absent / total if total else float("nan")
