@@ -87,7 +87,8 @@ def run(
     tables to standard output and progress to standard error.
     """
     from erukg.research.benchmark import Plan, run_benchmark
-    from erukg.research.benchmark.competitors import split_names
+    from erukg.research.benchmark.competitors import competitor_names
+    from erukg.research.benchmark.plan import split_names
     from erukg.research.benchmark.tables import print_report
 
     if no_collection and collection is not None:
@@ -100,7 +101,7 @@ def run(
         **generator,
         documents=limit,
         streamed=streamed,
-        against=split_names(against),
+        against=competitor_names(against),
         cores=cores,
         lucene=lucene,
         paths=tuple(documents or ()),
@@ -108,7 +109,7 @@ def run(
         tagger=tagger,
     )
     if parts is not None:
-        plan = plan.with_parts([part.strip() for part in parts.split(",") if part.strip()])
+        plan = plan.with_parts(split_names(parts))
     texts = _texts(documents, plan.documents)
     with task_progress() as progress:
         report = run_benchmark(plan, texts, progress)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from erukg.errors import CollectionError, ErukgError, InputError, did_you_mean
-from erukg.research.benchmark.plan import Plan
+from erukg.research.benchmark.plan import Plan, split_names
 from erukg.research.benchmark.throughput import stream
 from erukg.research.benchmark.timing import Stream, System
 from erukg.research.evaluation.systems import SYSTEMS, SystemOptions, make_system
 
-__all__ = ["Competitors", "load_competitors", "split_names"]
+__all__ = ["Competitors", "competitor_names", "load_competitors"]
 
 _PAPER = "paper"
 _TAGGED = ("textrank", "multipartiterank", "positionrank", "tfidf", "embedrank", "promptrank")
@@ -36,9 +36,9 @@ class Competitors:
             close()
 
 
-def split_names(names: str | None) -> tuple[str, ...]:
+def competitor_names(names: str | None) -> tuple[str, ...]:
     """The competitors named with commas between them; one that does not exist is refused."""
-    out = tuple(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
+    out = split_names(names or "")
     known = [_PAPER, *SYSTEMS]
     for spec in out:
         name, colon, _ = spec.partition(":")

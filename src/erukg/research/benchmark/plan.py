@@ -10,10 +10,15 @@ from typing import Any
 
 from erukg.errors import InputError, did_you_mean
 
-__all__ = ["PARTS", "Plan"]
+__all__ = ["PARTS", "Plan", "split_names"]
 
 #: Everything a run can measure, in its order.
 PARTS = ("throughput", "stages", "cold", "memory", "length", "against")
+
+
+def split_names(names: str) -> tuple[str, ...]:
+    """Names with commas between them, each once."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, names.split(",")))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

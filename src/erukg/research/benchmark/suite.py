@@ -53,50 +53,38 @@ def run_benchmark(plan: Plan, texts: Sequence[str] | None = None, progress: Prog
     generator = _load(plan, 1)
     folder = generator.background.folder if isinstance(generator.background, Collection) else None
     wanted = tasks(generator, plan.neighbours)
-    most = list(wanted)[-1]
     report: dict[str, Any] = {
         **report_head("erukg-benchmark"),
         "settings": _described(plan, generator, given, built_in=texts is None),
         "not_run": {} if generator.background is not None else {"generation": _NO_COLLECTION},
     }
 
-    def single() -> None:
+    few = {name: wanted[name] for name in (EXTRACT, list(wanted)[-1])}
+    if "throughput" in plan.parts:
         generators = {ONE: generator} | ({ALL: _load(plan, cores())} if cores() > 1 else {})
         report["single"] = time_single(generators, wanted, given, plan.top_k, tell)
         report["stream"] = time_streams(generator, wanted, given, plan.rounds, plan.top_k, tell)
-
-    def stages() -> None:
+    if "stages" in plan.parts:
         with pinned(1):
             report["stages"] = {
-                name: time_stages(generator, given, wanted[name], plan.top_k, steps(tell, f"stages, {name}"))
-                for name in dict.fromkeys((EXTRACT, most))
+                name: time_stages(generator, given, settings, plan.top_k, steps(tell, f"stages, {name}"))
+                for name, settings in few.items()
             }
-
-    def cold() -> None:
+    if "cold" in plan.parts:
         report["cold_start"] = {
             command: cold_start(command, options, plan.cold_runs, steps(tell, f"cold start, {command}"))
             for command, options in _commands(plan, folder).items()
         }
-
-    def memory() -> None:
+    if "memory" in plan.parts:
         tell("memory", 0, 1)
         where = str(folder) if folder is not None else None
         report["memory"] = peak_memory(plan.model, where, plan.streamed, plan.words, plan.paths)
         tell("memory", 1, 1)
-
-    def length() -> None:
+    if "length" in plan.parts:
         chosen = {n: [document(n, k) for k in range(max(1, min(5, _WORDS_A_LENGTH // n)))] for n in plan.lengths}
-        some = {name: wanted[name] for name in dict.fromkeys((EXTRACT, most))}
-        report["length"] = time_lengths(systems(generator, some, plan.top_k), chosen, tell)
-
-    def against() -> None:
-        if plan.against:
-            report["against"] = compare(plan, {name: wanted[name] for name in (EXTRACT, most)}, given, folder, tell)
-
-    parts = {"throughput": single, "stages": stages, "cold": cold, "memory": memory, "length": length}
-    for part, measure in {**parts, "against": against}.items():
-        if part in plan.parts:
-            measure()
+        report["length"] = time_lengths(systems(generator, few, plan.top_k), chosen, tell)
+    if "against" in plan.parts and plan.against:
+        report["against"] = compare(plan, few, given, folder, tell)
     return report
 
 
@@ -120,12 +108,9 @@ def compare(
                 seconds = interleave({**systems(generator, ours, plan.top_k), **competitors.systems}, texts, step)
             else:
                 blocks = [texts[i : i + _BLOCK] for i in range(0, len(texts), _BLOCK)]
-                streams = {
-                    name: _one_by_one(system) for name, system in competitors.systems.items()
-                } | competitors.streams
-                streams = {
-                    name: stream(generator, settings, plan.top_k, plan.cores) for name, settings in ours.items()
-                } | streams
+                streams = {name: stream(generator, each, plan.top_k, plan.cores) for name, each in ours.items()}
+                streams |= {name: _one_by_one(system) for name, system in competitors.systems.items()}
+                streams |= competitors.streams
                 seconds = interleave(streams, blocks, step, _SETTLE)
     finally:
         competitors.close()
