@@ -20,10 +20,9 @@ from erukg.research.benchmark.competitors import competitor_names, load_competit
 from erukg.research.benchmark.machine import can_pin, pinned
 from erukg.research.benchmark.processes import cold_start, peak_memory
 from erukg.research.benchmark.search_timing import growth
-from erukg.research.benchmark.stages import STAGES, time_stages
 from erukg.research.benchmark.suite import compare, faster, run_benchmark
 from erukg.research.benchmark.texts import document, documents
-from erukg.research.benchmark.timing import interleave, rate, summary
+from erukg.research.benchmark.timing import STAGES, interleave, rate, summary, time_stages
 
 
 def test_summary_and_rate_of_given_times() -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from erukg.errors import CollectionError, ErukgError, InputError, did_you_mean
 from erukg.research.benchmark.plan import Plan, split_names
-from erukg.research.benchmark.throughput import stream
-from erukg.research.benchmark.timing import Stream, System
+from erukg.research.benchmark.timing import Stream, System, stream
 from erukg.research.evaluation.systems import SYSTEMS, SystemOptions, make_system
 
 __all__ = ["Competitors", "competitor_names", "load_competitors"]

@@ -35,7 +35,7 @@ def to_json(
     comparisons: Sequence[Comparison] = (),
     semantic: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All figures as fractions, with what they were made from; `semantic` describes the vectors of semantic matching."""
+    """All figures as fractions, and what they were made from; `semantic` describes the vectors of semantic matching."""
     return {
         **report_head("keyphrases"),
         **({} if semantic is None else {"semantic": dict(semantic)}),
