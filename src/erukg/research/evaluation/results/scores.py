@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from erukg.research.evaluation.ground_truth import PROTOCOLS
+from erukg.research.evaluation.reporting import percent
 from erukg.research.evaluation.results import charts, markdown, published
 from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.labels import is_ours, label
@@ -183,8 +184,8 @@ def _calibration_rows(system: Mapping[str, Any], name: str, group: Group, known:
         pairs.append(theirs["average"])
     here, there, apart = [], [], []
     for cell, pair in zip(cells, pairs, strict=True):
-        values = [None if cell[metric] is None else 100 * cell[metric] for metric in _CALIBRATED]
-        here.append(" / ".join("–" if v is None else f"{v:.1f}" for v in values))
+        values = [_times_100(cell[metric]) for metric in _CALIBRATED]
+        here.append(" / ".join(percent(cell[metric]) for metric in _CALIBRATED))
         there.append(f"*{pair[0]:.1f} / {pair[1]:.1f}*")
         apart.append(" / ".join("–" if v is None else f"{v - p:+.1f}" for v, p in zip(values, pair, strict=True)))
     width = len(known) + 1
