@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    name="evaluate",
-    help="Measure how good keyphrases are on test sets.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    name="evaluate", help="Measure how good keyphrases are on test sets.", no_args_is_help=True, rich_markup_mode=None
 )
 
 # Options that several of the commands share.
@@ -64,8 +61,7 @@ ComparedSystems: TypeAlias = Annotated[
 Semantic: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="MODEL",
-        help="Also match by meaning, with a sentence-transformers folder or a file of word vectors.",
+        metavar="MODEL", help="Also match by meaning, with a sentence-transformers folder or a file of word vectors."
     ),
 ]
 RetrievalSets: TypeAlias = Annotated[
@@ -287,8 +283,7 @@ def ablations(
 @app.command()
 def case(
     texts: Annotated[
-        Path,
-        typer.Argument(help="JSON Lines with a few documents or queries: fields id, title, abstract, text."),
+        Path, typer.Argument(help="JSON Lines with a few documents or queries: fields id, title, abstract, text.")
     ],
     system: Systems = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=50, help="Phrases shown of each kind.")] = 10,

@@ -26,7 +26,7 @@ from erukg.io import BadDocument, read_documents
 from erukg.research.benchmark.engines import PURPOSE, Bm25s, Engine, Found, MakeEngine, Tantivy, TermLists
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
 from erukg.research.benchmark.machine import report_head
-from erukg.research.benchmark.plan import split_names
+from erukg.research.benchmark.plan import Step, no_step, split_names
 
 __all__ = ["ENGINES", "choose_engines", "compare_search", "growth", "run_search"]
 
@@ -233,7 +233,7 @@ def run_search(
     queries: int = 1000,
     neighbours: int = 100,
     folder: str | Path | None = None,
-    step: Callable[[int, int], None] | None = None,
+    step: Step = no_step,
 ) -> dict[str, Any]:
     """Search timed against other engines at each of the `sizes` of D; the report is ready to be written as JSON.
 
@@ -244,8 +244,7 @@ def run_search(
     timings: list[dict[str, Any]] = []
     for timing in compare_search(sources, wanted, engines, queries=queries, neighbours=neighbours, folder=folder):
         timings.append(timing)
-        if step is not None:
-            step(len(timings), len(wanted))
+        step(len(timings), len(wanted))
     return {
         **report_head("erukg-benchmark-search", 2),
         "settings": {

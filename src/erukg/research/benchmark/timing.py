@@ -19,6 +19,7 @@ from erukg.core.document import Document
 from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator
 from erukg.research.benchmark.machine import pinned
+from erukg.research.benchmark.plan import Step, no_step
 
 __all__ = ["Progress", "Stream", "System", "interleave", "rate", "steps", "stream", "summary", "systems", "tasks"]
 __all__ += ["time_lengths", "time_single", "time_stages", "time_streams"]
@@ -42,10 +43,7 @@ _Work = TypeVar("_Work", str, Sequence[str])
 
 
 def interleave(
-    systems: Mapping[str, Callable[[_Work], object]],
-    texts: Sequence[_Work],
-    step: Callable[[int, int], None] | None = None,
-    pause: float = 0.0,
+    systems: Mapping[str, Callable[[_Work], object]], texts: Sequence[_Work], step: Step = no_step, pause: float = 0.0
 ) -> dict[str, list[float]]:
     """Seconds each system takes for each text, or block of texts: one after the other, every system on it in turn.
 
@@ -69,8 +67,7 @@ def interleave(
                 start = time.perf_counter()
                 systems[name](text)
                 seconds[name].append(time.perf_counter() - start)
-            if step is not None:
-                step(i + 1, len(texts))
+            step(i + 1, len(texts))
     finally:
         gc.unfreeze()
     return seconds
@@ -88,7 +85,7 @@ def summary(seconds: Sequence[float]) -> dict[str, Any]:
     return {**rate(seconds, len(seconds)), "p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
 
 
-def steps(progress: Progress, what: str) -> Callable[[int, int], None]:
+def steps(progress: Progress, what: str) -> Step:
     """Progress of one thing that is measured."""
     return lambda done, total: progress(what, done, total)
 
@@ -227,11 +224,7 @@ class _Clock:
 
 
 def time_stages(
-    generator: KeyphraseGenerator,
-    texts: Sequence[str],
-    settings: Settings,
-    top_k: int = 10,
-    step: Callable[[int, int], None] | None = None,
+    generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, top_k: int = 10, step: Step = no_step
 ) -> dict[str, Any]:
     """Milliseconds per document and share of the whole of each stage, over all texts.
 
@@ -255,8 +248,7 @@ def time_stages(
         whole += end - start
         spent["parse"] += parsed - end
         spent["tags and phrases"] += time.perf_counter() - parsed
-        if step is not None:
-            step(i + 1, len(texts))
+        step(i + 1, len(texts))
     # Noise in what was done twice may exceed the little that scoring takes.
     spent["score"] = max(0.0, whole - sum(spent.values()))
     total = sum(spent.values())

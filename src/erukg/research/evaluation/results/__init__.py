@@ -9,8 +9,7 @@ from erukg.errors import InputError
 from erukg.research.evaluation.results import markdown
 from erukg.research.evaluation.results.ablations import ablation_part
 from erukg.research.evaluation.results.charts import Plots
-from erukg.research.evaluation.results.labels import label, reason
-from erukg.research.evaluation.results.runs import Runs, load_runs
+from erukg.research.evaluation.results.runs import Runs, label, load_runs, reason
 from erukg.research.evaluation.results.scores import keyphrase_part, retrieval_part
 
 __all__ = ["write_results"]

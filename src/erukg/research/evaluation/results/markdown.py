@@ -9,8 +9,7 @@ from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.keyphrases import COMPARED
 from erukg.research.evaluation.reporting import percent
 from erukg.research.evaluation.results import published
-from erukg.research.evaluation.results.labels import label, reason
-from erukg.research.evaluation.results.runs import Group
+from erukg.research.evaluation.results.runs import Group, label, reason
 from erukg.research.evaluation.retrieval.measures import MEASURES
 from erukg.research.evaluation.semantic import SEMANTIC_KINDS
 

@@ -9,8 +9,7 @@ from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.reporting import percent
 from erukg.research.evaluation.results import charts, markdown, published
 from erukg.research.evaluation.results.charts import Plots
-from erukg.research.evaluation.results.labels import is_ours, label
-from erukg.research.evaluation.results.runs import Group, Runs, speeds
+from erukg.research.evaluation.results.runs import Group, Runs, is_ours, label, speeds
 
 __all__ = ["keyphrase_part", "retrieval_part"]
 
