@@ -179,7 +179,7 @@ def keyphrases(
     with _progress() as progress:
         results = evaluate(systems, datasets, store, progress, fresh=fresh, semantic=vectors)
     by_name = {result.name: result for result in results}
-    comparisons = compare_results(*(by_name[name] for name in compare), samples, seed) if compare else []
+    comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed) if compare else []
     found = to_json(datasets, results, comparisons, None if vectors is None else vectors.describe())
     print_report(console(), found, comparisons)
     write_report(found, output)
@@ -233,7 +233,7 @@ def retrieval(
     with _progress() as progress:
         sets, results = evaluate(methods, files, store, progress, limit=limit, fresh=fresh)
     by_name = {result.name: result for result in results}
-    comparisons = compare_results(*(by_name[name] for name in compare), samples, seed) if compare else []
+    comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed) if compare else []
     print_report(console(), sets, results, comparisons)
     write_report(to_json(sets, results, comparisons), output)
 

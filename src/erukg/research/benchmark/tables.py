@@ -63,8 +63,8 @@ def print_search(console: Console, report: Mapping[str, Any]) -> None:
             others.append([size, name, *figures, _maybe(other["recall"], ".4f")])
     console.print(_table("Search with whole documents as queries, one thread each", names, rows))
     if others:
-        names = ("documents", "engine", "queries", "ms", "erukg is faster", "recall")
-        console.print(_table("Other engines in the same run", names, others))
+        columns = ("documents", "engine", "queries", "ms", "erukg is faster", "recall")
+        console.print(_table("Other engines in the same run", columns, others))
     for name, how in report["settings"]["engines"].items():
         console.print(f"{name}: {how}.", markup=False)
     for name, why in report["not_run"].items():

@@ -4,12 +4,10 @@
 line break, abstract). `stemmed`: when its stemmed words stand in the stemmed document one after the other.
 Both compare predictions with gold by `stemming.phrase_key`.
 
-SemEval-2010's official gold is stemmed and lists alternatives, any of which is right, once. Under `paper`
-such a phrase is present when the unstemmed form of one of its alternatives (found among the record's
-`keyphrases` by its stems) is a substring of the document: on the test set this makes 58 % of them absent,
-near the 59.7 % of the paper, where looking for stems gives 54 %. A phrase without unstemmed form is looked
-for by its stems in the stemmed document. Under `stemmed` it is present when one of the alternatives is in
-the stemmed document.
+SemEval-2010's official gold is stemmed and lists alternatives, any of which is right, once. Such a phrase is present
+when one of its alternatives is in the stemmed document; under `paper`, when the unstemmed form of one (found among the
+record's `keyphrases` by its stems) is a substring of the document, if there is such a form: on the test set this makes
+58 % of them absent, near the 59.7 % of the paper, where looking for stems gives 54 %.
 """
 
 from __future__ import annotations

@@ -13,18 +13,8 @@ from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.ground_truth import Gold, Protocol, ground_truth
 from erukg.research.evaluation.stemming import Variant, phrase_key
 
-__all__ = [
-    "CUTOFFS",
-    "DEPTH",
-    "METRICS",
-    "KindScores",
-    "Prediction",
-    "Scores",
-    "aligned_truth",
-    "average",
-    "hits",
-    "score",
-]
+__all__ = ["CUTOFFS", "DEPTH", "METRICS", "KindScores", "Prediction", "Scores"]
+__all__ += ["aligned_truth", "average", "hits", "score"]
 
 Prediction = tuple[Sequence[str], Sequence[str]]
 """The present and the absent phrases predicted for one document, best first."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from erukg.core.settings import Settings
 from erukg.errors import InputError
@@ -94,8 +94,7 @@ def load_runs(paths: Sequence[Path]) -> Runs:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
+class Speed(NamedTuple):
     """How fast a system was timed, times erukg's extraction in the same run, and on which of the systems given."""
 
     timed: str
