@@ -148,7 +148,7 @@ def tag_files(files: Sequence[Path], tagger: Tagger, count: int, seed: int) -> I
 def _drawn(path: Path, count: int, seed: int) -> list[tuple[str, str]]:
     """A uniform sample of the documents of a file (a reservoir of its lines), in the order of the file."""
     random = Random(f"{seed}:{path.name}")
-    problems = Problems.quiet()
+    problems = Problems(tolerance=1)
     kept: list[tuple[int, str]] = []
     for seen, line in enumerate(read_lines(path, problems)):
         if seen < count:

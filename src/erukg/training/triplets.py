@@ -24,7 +24,8 @@ from erukg.io.progress import progress
 from erukg.training.arrays import ArrayWriter
 from erukg.training.folders import prepared_folder, write_json
 from erukg.training.pieces import PieceWriter, TokenizerPool, load_tokenizer, save_tokenizer
-from erukg.training.references import Library, Paper, Problems, Reader, Reference
+from erukg.training.references.base import Library, Paper, Reader, Reference
+from erukg.training.references.rows import Problems
 
 __all__ = ["FORMAT", "LONGEST_DOCUMENT", "LONGEST_REFERENCE", "VERSION", "Summary", "prepare_triplets"]
 
