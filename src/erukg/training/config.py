@@ -125,20 +125,14 @@ class TrainConfig:
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
         """Build from plain values, naming what is unknown or of the wrong kind."""
         values = dict(values)
-        if "preset" in values:
-            start = preset(str(values.pop("preset"))).to_dict()
-            for key in STAGES:
-                if isinstance(values.get(key), dict):
-                    values[key] = {**start[key], **values[key]}
-            values = {**start, **values}
+        start = preset(str(values.pop("preset"))).to_dict() if "preset" in values else {}
         for key in STAGES:
             if isinstance(values.get(key), dict):
-                values[key] = _build(Stage, values[key], f"{key}.")
-        config: TrainConfig = _build(cls, values, "")
-        config._check()
+                values[key] = {**start.get(key, {}), **values[key]}
+        config: TrainConfig = _build(cls, {**start, **values}, "")
         return config
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         for name in STAGES:
             stage: Stage = getattr(self, name)
             if stage.steps < 0 or stage.batch < 1 or stage.learning_rate <= 0 or stage.warmup_steps < 0:
@@ -169,6 +163,8 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     for kind in kinds:
         origin = typing.get_origin(kind)
+        if kind is Stage and isinstance(value, dict):
+            return _build(Stage, value, f"{name}.")
         if kind is type(None) and value is None:
             return None
         if kind is float and isinstance(value, int | float) and not isinstance(value, bool):

@@ -124,7 +124,7 @@ class TrainingData:
 
 
 class Batches:
-    """Batches of a prepared folder; what a method returns depends on its step alone. Thread-safe."""
+    """Batches of a prepared folder, one method per stage; what it returns depends on its step alone. Thread-safe."""
 
     def __init__(self, data: TrainingData, config: TrainConfig, max_positions: int = 512) -> None:
         self.data, self.config = data, config
@@ -202,8 +202,8 @@ class Batches:
         mask = np.arange(width)[None, :] < (lengths + 2)[:, None]
         return Group(ids, mask), row, column + 1, source
 
-    def triplets(self, step: int, batch: int, tag_batch: int = 0) -> TripletBatch:
-        """Batch `step` of the SPLADE stage."""
+    def splade(self, step: int, batch: int) -> TripletBatch:
+        """Batch `step` of the SPLADE stage, with tagged texts where they count."""
         data = self.data
         rng = np.random.default_rng([self.config.seed, _SPLADE, step])
         chosen, keep = [], []
@@ -234,7 +234,8 @@ class Batches:
         lengths = np.minimum(ends - starts, self.document_length - 2)
         parts, order = self._by_length(lengths)
         groups = [self._pad(data.ids, starts[p], lengths[p], self.document_length)[0] for p in parts]
-        tags = self.tags(step, tag_batch) if tag_batch and self.has_tags else None
+        with_tags = self.has_tags and self.config.tag_weight and self.config.tag_batch
+        tags = self.tags(step, self.config.tag_batch) if with_tags else None
         return TripletBatch(group, groups, order, references, documents, tags)
 
     def _cropped(self, begin: int, length: int, rng: np.random.Generator) -> tuple[int, int]:

@@ -22,9 +22,8 @@ from erukg.core.tagging import Tagger
 from erukg.errors import InputError, TrainingError
 from erukg.io.objects import numbered_lines, parse_object
 from erukg.io.progress import progress
-from erukg.training.arrays import ArrayWriter
 from erukg.training.config import TAG_CLASSES
-from erukg.training.folders import prepared_folder, write_json
+from erukg.training.folders import ArrayWriter, prepared_folder, write_json
 from erukg.training.pieces import load_tokenizer
 from erukg.training.references.base import paper_of
 from erukg.training.references.rows import Problems, read_lines

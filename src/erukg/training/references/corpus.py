@@ -1,4 +1,4 @@
-"""Corpora, JSON Lines with id, title and abstract, and what refers to their documents by id: titles, contexts, queries."""
+"""Corpora, JSON Lines with id, title and abstract, and references to their documents: titles, contexts, queries."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ class CitationContexts(Reader):
             for (text, citing, section), rows in groupby(contexts, key=lambda r: r[:3]):
                 found = [library.find(id) for *_, id in rows]
                 group = [number for number in found if number is not None]
-                problems.skipped["document not in the corpus"] += len(found) - len(group)
+                if unknown := len(found) - len(group):
+                    problems.skipped["document not in the corpus"] += unknown
                 if len(text.split()) < _FEWEST_WORDS:
                     problems.skipped["citation context too short"] += 1
                     continue

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 from erukg.errors import InputError
 from erukg.training.references.base import Library, Paper, Reader, Reference, canonical_id
-from erukg.training.references.rows import Problems, Row, list_of, object_of, parse_rows, text_of
 from erukg.training.references.corpus import title_reference
+from erukg.training.references.rows import Problems, Row, list_of, object_of, parse_rows, text_of
 
 __all__ = ["Unarxive", "citing_sentences", "sentences"]
 
