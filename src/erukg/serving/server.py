@@ -9,8 +9,9 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -18,40 +19,20 @@ from erukg.backends.threads import cores
 from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
 from erukg.serving.app import create_app
-from erukg.serving.keys import Keys
-from erukg.serving.limits import ServiceLimits
+from erukg.serving.keys import load_keys
+from erukg.serving.limits import ServerOptions, ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics
 from erukg.serving.protocol import protocol
 from erukg.serving.service import PATHS, Comparisons, Service
 from erukg.serving.supervisor import supervise
 
-__all__ = ["ServerOptions", "bind", "run"]
+__all__ = ["bind", "run"]
 
 # How long a computing thread keeps the interpreter before the one that answers gets its turn.
 _SWITCH_SECONDS = 0.001
 # How long requests may still begin on open connections after the last one was accepted.
 _LINGER_SECONDS = 0.5
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerOptions:
-    """How to serve; `erukg serve` has the defaults.
-
-    After the signal to stop, connections are still accepted for `drain_seconds`, so that load balancers notice;
-    accepted requests may then take `grace_seconds`.
-    """
-
-    host: str
-    port: int
-    workers: int
-    threads: int | None
-    limits: ServiceLimits
-    keys: Keys
-    cors: tuple[str, ...]
-    drain_seconds: float
-    grace_seconds: float
-    request_log: bool
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -66,11 +47,14 @@ def bind(host: str, port: int) -> socket.socket:
     return out
 
 
-def run(load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: ServerOptions) -> int:
+def run(
+    load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: ServerOptions, limits: ServiceLimits
+) -> int:
     """Serve until a signal comes; the exit code. `load` is called once, after the port is bound and before workers are
     forked, and gives the generator and the extractors to compare it with."""
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InputError("Several worker processes need a POSIX system; leave out --workers.")
+    keys = load_keys(options.api_key_file)
     log = Log(requests=options.request_log)
     log.capture_uvicorn()
     listening = bind(options.host, options.port)
@@ -79,7 +63,7 @@ def run(load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: Ser
         log.event("warning", message="There is no collection, so no absent phrases are found.")
     host, port = listening.getsockname()[:2]
     log.event("listening", host=host, port=port, workers=options.workers)
-    if not options.keys and host not in ("127.0.0.1", "::1"):
+    if not keys and host not in ("127.0.0.1", "::1"):
         log.event("warning", message="There is no API key: anyone who can reach this address may use the service.")
     metrics = Metrics(PATHS, options.workers)
 
@@ -95,8 +79,8 @@ def run(load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: Ser
         service = Service(
             generator,
             comparisons=comparisons,
-            limits=options.limits,
-            keys=options.keys,
+            limits=limits,
+            keys=keys,
             threads=options.threads or max(1, cores() // options.workers),
             metrics=metrics,
             log=log,
@@ -124,15 +108,15 @@ def _freeze() -> None:
 def _serve(service: Service, options: ServerOptions, listening: socket.socket) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     config = uvicorn.Config(
-        create_app(service, cors=options.cors),
-        http=protocol(options.limits.idle_seconds),
+        create_app(service, cors=options.cors or ()),
+        http=protocol(service.limits.idle_seconds),
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=int(options.limits.idle_seconds) + 1,
+        timeout_keep_alive=int(service.limits.idle_seconds) + 1,
         timeout_graceful_shutdown=int(options.grace_seconds) or 1,
     )
     server = _Server(config, service, options.drain_seconds)
@@ -146,8 +130,9 @@ def _serve(service: Service, options: ServerOptions, listening: socket.socket) -
 class _Server(uvicorn.Server):
     """Stops in three steps, so that no request that reaches it is lost.
 
-    First it announces it (`/readyz`, `Connection: close`) and goes on; then it accepts no more connections, and waits
-    a little for requests on the open ones; then it closes the idle ones and answers the rest.
+    First it announces it (`/readyz`, `Connection: close`) and goes on for `drain_seconds`, so that load balancers
+    notice; then it accepts no more connections, and waits a little for requests on the open ones; then it closes the
+    idle ones and answers the rest, which may take `grace_seconds`.
     """
 
     def __init__(self, config: uvicorn.Config, service: Service, drain_seconds: float) -> None:
@@ -170,10 +155,8 @@ class _Server(uvicorn.Server):
         if self._loop is None:
             self.should_exit = True
         else:
-            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain, self._stop)
-
-    def _stop(self) -> None:
-        self.should_exit = True
+            stop = partial(setattr, self, "should_exit", True)
+            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain, stop)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for listening in sockets or []:
@@ -196,8 +179,6 @@ class _Server(uvicorn.Server):
             except (BlockingIOError, ConnectionAbortedError):
                 return
             connection.setblocking(False)
-            await self._loop.connect_accepted_socket(self._protocol, connection)
-
-    def _protocol(self) -> asyncio.Protocol:
-        make: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
-        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state, _loop=self._loop)
+            state: Any = {"server_state": self.server_state, "app_state": self.lifespan.state, "_loop": self._loop}
+            make = partial(self.config.http_protocol_class, config=self.config, **state)
+            await self._loop.connect_accepted_socket(make, connection)
