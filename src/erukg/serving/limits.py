@@ -26,12 +26,12 @@ class ServerOptions:
     port: int = _option(8000, "Port; 0 picks a free one.", min=0, max=65_535)
     workers: int = _option(1, "Worker processes.", min=1, max=256)
     threads: int | None = _option(None, "Documents at a time per worker.", min=1, show_default="one per core in all")
-    api_key_file: Path | None = _option(
+    api_key_file: Path | None = _option(  # noqa: RUF009 (it is a field)
         None,
         f"File of API keys, one per line; the variable {KEY_VARIABLE} holds one more.",
         show_default="none: no key is needed",
     )
-    cors: list[str] | None = _option(
+    cors: list[str] | None = _option(  # noqa: RUF009 (it is a field)
         None, "An origin whose pages may use the service; may be repeated.", metavar="ORIGIN"
     )
     drain_seconds: float = _option(0.5, "On SIGTERM, seconds to keep accepting connections.", min=0, max=3_600)

@@ -118,9 +118,6 @@ class TrainConfig:
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=1) + "\n"
-
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
         """Build from plain values, naming what is unknown or of the wrong kind."""
