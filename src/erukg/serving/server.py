@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from erukg.backends.threads import cores
 from erukg.errors import InputError
@@ -23,7 +25,6 @@ from erukg.serving.keys import load_keys
 from erukg.serving.limits import ServerOptions, ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics
-from erukg.serving.protocol import protocol
 from erukg.serving.service import PATHS, Comparisons, Service
 from erukg.serving.supervisor import supervise
 
@@ -31,6 +32,7 @@ __all__ = ["bind", "run"]
 
 # How long a computing thread keeps the interpreter before the one that answers gets its turn.
 _SWITCH_SECONDS = 0.001
+_MAX_HEADER_BYTES = 65_536
 # How long requests may still begin on open connections after the last one was accepted.
 _LINGER_SECONDS = 0.5
 
@@ -109,7 +111,7 @@ def _serve(service: Service, options: ServerOptions, listening: socket.socket) -
     sys.setswitchinterval(_SWITCH_SECONDS)
     config = uvicorn.Config(
         create_app(service, cors=options.cors or ()),
-        http=protocol(service.limits.idle_seconds),
+        http=type("Protocol", (_Protocol,), {"idle_seconds": service.limits.idle_seconds}),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -182,3 +184,66 @@ class _Server(uvicorn.Server):
             state: Any = {"server_state": self.server_state, "app_state": self.lifespan.state, "_loop": self._loop}
             make = partial(self.config.http_protocol_class, config=self.config, **state)
             await self._loop.connect_accepted_socket(make, connection)
+
+
+class _Protocol(HttpToolsProtocol):
+    """HTTP/1.1 on one connection, with limits that the server library lacks: on headers, in bytes and time.
+
+    Closes connections without a whole request in time or with endless headers; errors are JSON here too.
+    """
+
+    idle_seconds = 30.0
+    _timer: asyncio.TimerHandle | None = None
+    _unread = 0
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._arm()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unread += len(data)
+        super().data_received(data)
+        if self._busy():
+            self._disarm()
+        elif self._unread > _MAX_HEADER_BYTES and self.cycle is None and not self.transport.is_closing():
+            self._refuse(431, "The request's headers are too large.")
+
+    def on_headers_complete(self) -> None:
+        self._unread = 0
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self._busy() and not self.transport.is_closing():
+            self._arm()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "This is not a valid HTTP/1.1 request.")
+
+    def _busy(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _arm(self) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(self.idle_seconds, self._expired)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expired(self) -> None:
+        # Also ends the rest of a body that was refused: until now it was read and thrown away, so that the
+        # client could see the refusal.
+        if not self._busy() and not self.transport.is_closing():
+            self.transport.close()
+
+    def _refuse(self, status: int, sentence: str) -> None:
+        body = json.dumps({"error": sentence}).encode()
+        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        self.transport.write(STATUS_LINE[status] + head + body)
+        self.transport.close()

@@ -127,9 +127,10 @@ class TrainConfig:
             if isinstance(values.get(key), dict):
                 values[key] = {**start.get(key, {}), **values[key]}
         config: TrainConfig = _build(cls, {**start, **values}, "")
+        config._check()
         return config
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         for name in STAGES:
             stage: Stage = getattr(self, name)
             if stage.steps < 0 or stage.batch < 1 or stage.learning_rate <= 0 or stage.warmup_steps < 0:

@@ -159,14 +159,9 @@ class Batches:
         # Two passes at a time of each sequence: a batch may need the end of one and the beginning of the next.
         self._order = lru_cache(2 * len(self.rows) + 4)(self._shuffled)
         self._tagged = data.tagged()
-        if self._tagged is not None:
-            self._tag_rows = np.flatnonzero(np.asarray(self._tagged[3]) == 0)
-            if not len(self._tag_rows):
-                self._tagged = None
-
-    @property
-    def has_tags(self) -> bool:
-        return self._tagged is not None
+        split = np.zeros(0) if self._tagged is None else np.asarray(self._tagged[3])
+        self._tag_rows, self._held_out = np.flatnonzero(split == 0), np.flatnonzero(split == 1)
+        self.has_tags = len(self._tag_rows) > 0
 
     def _stream(self, stream: int, rows: int, start: int, count: int) -> NDArray[np.int64]:
         """Items start … start+count of an endless sequence of shuffled passes over `rows` items."""
@@ -281,16 +276,13 @@ class Batches:
 
     def tags(self, step: int, batch: int) -> TagBatch:
         """Batch `step` of tagged texts of the training split."""
-        if self._tagged is None:
+        if not self.has_tags:
             raise TrainingError(f"{self.data.folder} has no tagged texts; prepare them or leave the tag head out.")
-        rows = self._tag_rows[self._stream(_TAG_ORDER, len(self._tag_rows), step * batch, batch)]
-        return self._tag_batch(rows)
+        return self._tag_batch(self._tag_rows[self._stream(_TAG_ORDER, len(self._tag_rows), step * batch, batch)])
 
     def held_out_tags(self, batch: int, limit: int) -> Iterator[TagBatch]:
         """Tagged texts that training does not see."""
-        if self._tagged is None:
-            return
-        rows = np.flatnonzero(np.asarray(self._tagged[3]) == 1)[:limit]
+        rows = self._held_out[:limit] if self.has_tags else self._held_out[:0]
         for start in range(0, len(rows), batch):
             yield self._tag_batch(rows[start : start + batch])
 

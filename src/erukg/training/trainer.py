@@ -21,7 +21,6 @@ from erukg.training.config import STAGES, Stage, TrainConfig
 from erukg.training.data import Batches, TrainingData
 from erukg.training.dev_scoring import load_dev, score_documents
 from erukg.training.folders import read_json, replace_folder, write_json
-from erukg.training.model import TermModel
 from erukg.training.runlog import RunLog
 from erukg.training.steps import Stepper, to_tensors
 
@@ -56,7 +55,10 @@ class Trainer:
         self.model.dropout = config.dropout
         self.model.to(self.device)
         self.model.compiled = config.compile and self.device.type == "cuda"
-        self.stepper = Stepper(config, self.model, [self._load_teacher(path) for path in config.teachers], self.device)
+        teachers = [load_base(folder)[0].to(self.device).eval().requires_grad_(False) for folder in config.teachers]
+        for teacher in teachers:
+            teacher.compiled = self.model.compiled
+        self.stepper = Stepper(config, self.model, teachers, self.device)
         self.batches = Batches(self.data, config, self.model.shape.max_positions)
         self.dev = load_dev(self.data.folder / "dev", config.dev_docs, self.data.vocabulary)
         self.state = State()
@@ -141,7 +143,12 @@ class Trainer:
         optimizer = self._optimizer(name, stage)
         self.state = State(stage=name, stages=self.state.stages)
         if found is not None:
-            self._restore(*found, optimizer)
+            path, self.state = found
+            checkpoint.load_into(path, self.model, None if self.state.done else optimizer)
+            self.last_terms = self.state.stages.get("splade", {}).get("terms_d")
+            if not (self.output / "best" / "dev.json").is_file():
+                self.state.best = -1.0  # the kill fell between removing the old best and naming the new one
+            self.log.say(f"{name}: resuming after step {self.state.step}")
             if self.state.done:
                 return
         if stage.max_seconds is not None:
@@ -153,14 +160,6 @@ class Trainer:
             self._evaluate()
         self.state.done = True
         checkpoint.save(self.checkpoints, self.model, None, self.state)
-
-    def _restore(self, path: Path, state: State, optimizer: torch.optim.Optimizer) -> None:
-        checkpoint.load_into(path, self.model, None if state.done else optimizer)
-        self.state = state
-        self.last_terms = state.stages.get("splade", {}).get("terms_d")
-        if not (self.output / "best" / "dev.json").is_file():
-            state.best = -1.0  # the kill fell between removing the old best and naming the new one
-        self.log.say(f"{state.stage}: resuming after step {state.step}")
 
     def _steps(self, name: str, stage: Stage, optimizer: torch.optim.Optimizer) -> None:
         """The steps of a stage that are left, with what is due after some of them: log, dev score, checkpoint."""
@@ -222,12 +221,6 @@ class Trainer:
         optimizer.grad_scale = None
         optimizer.step()
         self.log.add({"loss": total, **parts, "norm": norm}, bad)
-
-    def _load_teacher(self, folder: str) -> TermModel:
-        teacher, _ = load_base(folder)
-        teacher.to(self.device).eval().requires_grad_(False)
-        teacher.compiled = self.model.compiled
-        return teacher
 
     def _watch(self, name: str, figures: dict[str, float], progress: float) -> None:
         if figures.get("skipped", 0) > _MAX_SKIPPED:
