@@ -181,8 +181,9 @@ class _Server(uvicorn.Server):
             except (BlockingIOError, ConnectionAbortedError):
                 return
             connection.setblocking(False)
-            state: Any = {"server_state": self.server_state, "app_state": self.lifespan.state, "_loop": self._loop}
-            make = partial(self.config.http_protocol_class, config=self.config, **state)
+            make: Any = self.config.http_protocol_class
+            state = {"server_state": self.server_state, "app_state": self.lifespan.state, "_loop": self._loop}
+            make = partial(make, config=self.config, **state)
             await self._loop.connect_accepted_socket(make, connection)
 
 

@@ -98,8 +98,8 @@ def _encoder(g: _Builder, model: TermModel) -> None:
     node = model.bert.embeddings
     table = node.position_embeddings.weight + node.token_type_embeddings.weight[0]
     length = g.op("Slice", [g.op("Shape", ["mask"], "shape"), g.axes(1), g.axes(2)], "shape.length")
-    zero = g.constant("zero", np.array([0]))
-    places = g.op("Slice", [g.constant("positions.table", table.numpy()), zero, length], "positions")
+    bounds = [g.constant("positions.table", table.numpy()), g.constant("zero", np.array([0])), length]
+    places = g.op("Slice", bounds, "positions")
     embedded = g.op("Add", ["embeddings", places], "embedded")
     x = g.norm(embedded, node.LayerNorm.weight, node.LayerNorm.bias, "embeddings.norm")
     real = g.op("Cast", ["mask"], "mask.float", to=1)
