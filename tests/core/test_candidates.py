@@ -9,35 +9,42 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.test_document import texts
-from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, Candidates, find_candidates, noun_phrases, penn_class
+from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, find_candidates, noun_phrases, penn_class
 from erukg.core.document import Document
 from erukg.core.folding import fold
-from erukg.core.locating import locate, words_before
+from erukg.core.locating import Located, locate, words_before
 from erukg.errors import InputError
 
 PAPER = nltk.RegexpParser("NP: {(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>}")
 
 
-def tagged(text: str, tags: str, max_words: int = 5) -> Candidates:
+def tagged(text: str, tags: str, max_words: int = 5) -> list[Located]:
     classes = np.array([penn_class(t) for t in tags.split()], np.int8)
     return noun_phrases(Document.parse(text), classes, max_words)
+
+
+def forms(found: list[Located]) -> list[str]:
+    return [candidate.form for candidate in found]
+
+
+def folds(found: list[Located]) -> list[str]:
+    return [candidate.fold for candidate in found]
 
 
 def test_an_ordinary_sentence() -> None:
     text = "Deep networks and a deep  network on Windows 95"
     found = tagged(text, "JJ NNS CC DT JJ NN IN NNP CD")
-    assert found.folds == ("deep network", "window 95")
-    assert found.forms == ("Deep networks", "Windows 95")
-    assert found.spans == (((0, 13), (20, 33)), ((37, 47),))
-    assert found.positions.tolist() == [0, 7]
-    assert found.counts.tolist() == [2, 1]
+    assert folds(found) == ["deep network", "window 95"]
+    assert forms(found) == ["Deep networks", "Windows 95"]
+    assert [c.spans for c in found] == [((0, 13), (20, 33)), ((37, 47),)]
+    assert [c.words_before for c in found] == [0, 7]
 
 
 def test_the_most_used_form_is_shown() -> None:
     found = tagged("Peer-to-Peer net . peer-to-peer nets . peer-to-peer nets", "JJ NN . JJ NNS . JJ NNS")
-    assert found.folds == ("peer to peer net",)
-    assert found.forms == ("peer-to-peer nets",)
-    assert found.counts.tolist() == [3]
+    assert folds(found) == ["peer to peer net"]
+    assert forms(found) == ["peer-to-peer nets"]
+    assert [len(c.spans) for c in found] == [3]
 
 
 @given(st.lists(st.sampled_from(["NN", "NNS", "JJ", "JJR", "CD", "VB", ",", "BR"]), max_size=30))
@@ -58,30 +65,30 @@ def test_chunks_are_those_of_nltk(tags: list[str]) -> None:
                 " ".join(w for w, _ in np_) for np_ in PAPER.parse(sentence).subtrees(lambda t: t.label() == "NP")
             ]
             sentence = []
-    assert list(noun_phrases(document, classes, max_words=30).forms) == expected
+    assert forms(noun_phrases(document, classes, max_words=30)) == expected
 
 
 def test_long_runs_keep_their_head() -> None:
     found = tagged("a b1 c1 d1 e1 f1 g1", "DT JJ NN NN NN NN NN", max_words=3)
-    assert found.forms == ("e1 f1 g1",)
-    assert tagged("Windows 95", "NN CD", max_words=1).forms == ()
+    assert forms(found) == ["e1 f1 g1"]
+    assert forms(tagged("Windows 95", "NN CD", max_words=1)) == []
 
 
 def test_what_is_no_phrase() -> None:
-    assert tagged("i , e.g. , x , 95 , et al , I/O", "NN , NN , NN , NN , NN NN , NN").forms == ("I/O",)
-    assert tagged("k e y w o r d s", " ".join(["NN"] * 8), max_words=8).forms == ()
-    assert tagged("Table 1 , Figure 2.3 , Windows 95", "NN CD , NN CD , NN CD").forms == ("Windows 95",)
-    assert tagged("paper , results", "NN , NNS").forms == ("paper", "results")
+    assert forms(tagged("i , e.g. , x , 95 , et al , I/O", "NN , NN , NN , NN , NN NN , NN")) == ["I/O"]
+    assert forms(tagged("k e y w o r d s", " ".join(["NN"] * 8), max_words=8)) == []
+    assert forms(tagged("Table 1 , Figure 2.3 , Windows 95", "NN CD , NN CD , NN CD")) == ["Windows 95"]
+    assert forms(tagged("paper , results", "NN , NNS")) == ["paper", "results"]
 
 
 def test_markup_inside_a_phrase() -> None:
     text = 'the \\emph{deep} Schr\\"odinger nets, H<sub>2</sub>O molecules, infor-\nmation needs, AT&amp;T labs'
     tags = "DT JJ NNP NNS , NN NNS , NN NNS , NNP NNS"
     found = tagged(text, tags)
-    assert found.forms == ("deep Schrödinger nets", "H2O molecules", "information needs", "AT&T labs")
-    for key, ((a, b),) in zip(found.folds, found.spans, strict=True):
+    assert forms(found) == ["deep Schrödinger nets", "H2O molecules", "information needs", "AT&T labs"]
+    for key, ((a, b),) in ((c.fold, c.spans) for c in found):
         assert fold(text[a:b]) == key
-    assert text[slice(*found.spans[2][0])] == "infor-\nmation needs"
+    assert text[slice(*found[2].spans[0])] == "infor-\nmation needs"
 
 
 def test_one_class_a_word() -> None:
@@ -97,11 +104,11 @@ def test_candidates_count_every_occurrence_and_noun_phrases_their_own() -> None:
     text = "sparse networks of networks"
     document = Document.parse(text)
     classes = np.array([ADJECTIVE, NOUN, OTHER, NOUN], np.int8)
-    assert noun_phrases(document, classes).counts.tolist() == [1, 1]
+    assert [len(c.spans) for c in noun_phrases(document, classes)] == [1, 1]
     found = find_candidates(document, classes)
-    assert found.folds == ("sparse network", "network")
-    assert [len(spans) for spans in found.spans] == found.counts.tolist() == [1, 2]
-    assert found.positions.tolist() == [0, 1]
+    assert folds(found) == ["sparse network", "network"]
+    assert [len(c.spans) for c in found] == [1, 2]
+    assert [c.words_before for c in found] == [0, 1]
 
 
 def test_occurrences_are_whole_words_without_breaks() -> None:
@@ -153,4 +160,4 @@ def test_positions_count_words_not_marks() -> None:
 def test_candidates_know_their_position() -> None:
     text = "We , too , like nets"
     found = tagged(text, "PRP , RB , VBP NNS")
-    assert found.positions.tolist() == [3] == words_before(Document.parse(text), [text.index("nets")]).tolist()
+    assert [c.words_before for c in found] == [3] == words_before(Document.parse(text), [text.index("nets")]).tolist()

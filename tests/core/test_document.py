@@ -174,7 +174,7 @@ def test_offsets_are_ordered_and_inside_the_text(text: str) -> None:
 def test_every_span_folds_to_its_phrase(text: str) -> None:
     document = Document.parse(text)
     candidates = noun_phrases(document, np.full(len(document), NOUN, np.int8))
-    for key, spans in zip(candidates.folds, candidates.spans, strict=True):
+    for key, spans in ((candidate.fold, candidate.spans) for candidate in candidates):
         assert spans
         assert all(fold(text[a:b]) == key for a, b in spans)
 

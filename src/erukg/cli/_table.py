@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from erukg.cli._common import printable
+from erukg.core.factors import FACTORS
 from erukg.core.results import Keyphrase, RankedPhrases
 from erukg.io.columns import Result, every_factor, kinds
 from erukg.io.writers import Utf8
@@ -64,14 +65,16 @@ def _side_by_side(columns: list[tuple[str, tuple[Keyphrase, ...]]], *, ranked: b
 
 def _explained(kind: str, phrases: tuple[Keyphrase, ...]) -> Table:
     """Each score as the product of its factors, without those that are 1 for all the phrases."""
+    # Phrases that score nothing have no explanation.
     factors = [every_factor(phrase.explanation) if phrase.explanation else {} for phrase in phrases]
-    names = [name for name in factors[0] if any(values[name] != 1 for values in factors)]
+    names = [f.name for f in FACTORS if any(values.get(f.name, 1) != 1 for values in factors)]
     table = _table()
     table.add_column(kind, overflow="fold", min_width=12)
     table.add_column(" × ".join(["score = " + names[0], *names[1:]]) if names else "score")
     table.add_column("terms: document, neighbours → weight", overflow="fold")
     for phrase, values in zip(phrases, factors, strict=True):
-        product = " = ".join([f"{phrase.score:.4g}", " × ".join(f"{values[name]:.4g}" for name in names)])
+        product = " × ".join(f"{values[name]:.4g}" for name in names if values)
+        product = " = ".join(part for part in (f"{phrase.score:.4g}", product) if part)
         terms = "; ".join(
             f"{term.term} {term.document:.3g}, {term.neighbours:.3g} → {term.weight:.3g}"
             for term in (phrase.explanation.terms if phrase.explanation else ())

@@ -14,7 +14,8 @@ from erukg.core.backend import Backend
 from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
 from erukg.core.neighbours import Neighbourhood
-from erukg.core.ranking import Weights, build_pool, drop_contained, rank_pool
+from erukg.core.pool import build_pool
+from erukg.core.ranking import Weights, drop_contained, rank_pool
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer, attempt
 
@@ -70,16 +71,14 @@ def phrases_of(
     """The best present phrases of a document; `weights` is w^x over the vocabulary, of which its own pieces matter."""
     alone = settings.extraction()
     candidates = find_candidates(document, tags, alone.max_words)
-    terms = backend.phrase_terms(candidates.forms)
+    terms = backend.phrase_terms([candidate.form for candidate in candidates])
     ids = np.unique(terms.ids)
     nothing = Neighbourhood.empty()
     pool = build_pool(candidates, terms, nothing, None, alone)
     ranked = rank_pool(pool, Weights.combine(ids, weights[ids], nothing), alone, present=True, limit=len(pool))
     if alone.drop_contained:
-        ranked = drop_contained(ranked, [candidates.folds[i] for i in ranked.pool.tolist()])
+        ranked = drop_contained(ranked, [candidates[i].fold for i in ranked.pool.tolist()])
     return [
-        Phrase(
-            candidates.folds[i], candidates.forms[i], tuple(terms.ids[terms.indptr[i] : terms.indptr[i + 1]].tolist())
-        )
+        Phrase(candidates[i].fold, candidates[i].form, tuple(terms.ids[terms.indptr[i] : terms.indptr[i + 1]].tolist()))
         for i in ranked.pool[:keep].tolist()
     ]

@@ -8,8 +8,7 @@ plural and hyphen variants are one candidate.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ __all__ = [
     "NOUN",
     "NUMBER",
     "OTHER",
-    "Candidates",
     "find_candidates",
     "noun_phrases",
     "penn_class",
@@ -59,64 +57,28 @@ def penn_class(tag: str) -> int:
     return NUMBER if tag == "CD" else OTHER
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """C_x: the distinct noun phrases of a document, in order of first occurrence.
+def find_candidates(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> list[Located]:
+    """C_x: the distinct noun phrases of a document whose words have these tag classes, with all their occurrences.
 
-    folds      what makes each phrase itself (`erukg.core.folding.fold`)
-    forms      the surface most used in the text, the first of those equally used
-    spans      its occurrences: `fold(text[start:end])` is its fold
-    positions  P_x(c): how many words stand before its first occurrence
-    """
-
-    folds: tuple[str, ...]
-    forms: tuple[str, ...]
-    spans: tuple[tuple[tuple[int, int], ...], ...]
-    positions: NDArray[np.int64]
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """How many occurrences there are of each."""
-        return np.array(list(map(len, self.spans)), np.int64)
-
-    def __len__(self) -> int:
-        return len(self.folds)
-
-
-def find_candidates(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> Candidates:
-    """The candidates C_x of a document whose words have these tag classes, with all their occurrences.
-
-    A run of more than `max_words` words gives its last `max_words`: the head of an English phrase is at its end.
+    They come in order of their first occurrence as a noun phrase. A run of more than `max_words` words gives its last
+    `max_words`: the head of an English phrase is at its end.
     """
     chunks = _phrase_chunks(document, classes, max_words)
     places = locate(document, list(chunks))
     # A phrase that stands across what the text's words are looked up by is only known as a noun phrase.
-    return _candidates(
-        chunks,
-        [place or _as_noun_phrase(document, ranges) for place, ranges in zip(places, chunks.values(), strict=True)],
-    )
+    return [place or _as_noun_phrase(document, *chunk) for place, chunk in zip(places, chunks.items(), strict=True)]
 
 
-def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> Candidates:
+def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> list[Located]:
     """The same candidates with only those occurrences that are noun phrases of their own, not part of longer ones."""
-    chunks = _phrase_chunks(document, classes, max_words)
-    return _candidates(chunks, [_as_noun_phrase(document, ranges) for ranges in chunks.values()])
+    return [_as_noun_phrase(document, *chunk) for chunk in _phrase_chunks(document, classes, max_words).items()]
 
 
-def _candidates(folds: Iterable[str], places: Sequence[Located]) -> Candidates:
-    return Candidates(
-        folds=tuple(folds),
-        forms=tuple([place.form for place in places]),
-        spans=tuple([place.spans for place in places]),
-        positions=np.array([place.words_before for place in places], np.int64),
-    )
-
-
-def _as_noun_phrase(document: Document, ranges: Sequence[tuple[int, int]]) -> Located:
+def _as_noun_phrase(document: Document, key: str, ranges: Sequence[tuple[int, int]]) -> Located:
     layout, words = document.layout, document.words
     forms = [" ".join(words[i:j]) for i, j in ranges]
     spans = tuple([(layout.starts[i], layout.ends[j - 1]) for i, j in ranges])
-    return Located(most_used(forms), spans, layout.counts[ranges[0][0]])
+    return Located(key, most_used(forms), spans, layout.counts[ranges[0][0]])
 
 
 def _phrase_chunks(document: Document, classes: NDArray[np.int8], max_words: int) -> dict[str, list[tuple[int, int]]]:

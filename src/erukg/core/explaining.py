@@ -6,7 +6,8 @@ import numpy as np
 
 from erukg.core.backend import Backend
 from erukg.core.factors import position
-from erukg.core.ranking import Pool, Ranked, Weights
+from erukg.core.pool import Pool
+from erukg.core.ranking import Ranked, Weights
 from erukg.core.results import Explanation, TermWeight
 
 __all__ = ["explain_score"]
@@ -18,7 +19,7 @@ def explain_score(ranked: Ranked, k: int, pool: Pool, weights: Weights, backend:
     evidence = ranked.evidence
     ids = pool.terms.ids[pool.terms.indptr[i] : pool.terms.indptr[i + 1]]
     at = np.searchsorted(weights.ids, ids)
-    before = evidence.words_before[k]
+    before = pool.words_before[i]
     return Explanation(
         factors={name: float(values[k]) for name, values in ranked.factors.items()},
         terms=tuple(
@@ -29,6 +30,6 @@ def explain_score(ranked: Ranked, k: int, pool: Pool, weights: Weights, backend:
         phraseness=float(evidence.phraseness[k]),
         phraseness_document=float(pool.phraseness_document[i]),
         phraseness_neighbours=float(pool.phraseness_neighbours[i]),
-        position=float(position(evidence.words_before[k : k + 1])[0]),
+        position=float(position(pool.words_before[i : i + 1])[0]),
         words_before=int(before) if np.isfinite(before) else None,
     )

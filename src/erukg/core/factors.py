@@ -7,12 +7,13 @@ A score is the product of its factors (Eqs. 11 and 12). To add one, write its fu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.pool import Pool
 from erukg.core.settings import Settings
 
 __all__ = ["FACTORS", "NOVELTY", "Evidence", "Factor", "factor_values"]
@@ -22,37 +23,31 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the factors are computed from: candidates of one kind, one entry each.
+    """What the factors are computed from: some candidates of a pool, all of one kind.
 
     present          whether they are the candidates that occur in the text
-    words_before     P_x(c), how many words stand before the first occurrence; infinite for absent ones
-    phraseness       P_pn(c)
-    informativeness  f̂(c, x)
-    single           whether it is one word; only known of present ones
-    commonness       how many documents of the collection it describes; 1 for those that are not in its glossary
+    pool, rows       the pool, and their rows in it: `pool.commonness[rows]`
+    phraseness       P_pn(c) of each
+    informativeness  f̂(c, x) of each
     """
 
     settings: Settings
     present: bool
-    words_before: Floats
+    pool: Pool
+    rows: NDArray[np.int64]
     phraseness: Floats
     informativeness: Floats
-    single: NDArray[np.bool_]
-    commonness: Floats
 
     def __len__(self) -> int:
-        return len(self.phraseness)
+        return len(self.rows)
 
-    def take(self, rows: NDArray[np.int64]) -> Evidence:
+    def take(self, which: NDArray[np.int64]) -> Evidence:
         """Some of them, in the order given."""
-        return Evidence(
-            self.settings,
-            self.present,
-            self.words_before[rows],
-            self.phraseness[rows],
-            self.informativeness[rows],
-            self.single[rows],
-            self.commonness[rows],
+        return replace(
+            self,
+            rows=self.rows[which],
+            phraseness=self.phraseness[which],
+            informativeness=self.informativeness[which],
         )
 
 
@@ -75,7 +70,7 @@ def position(words_before: Floats) -> Floats:
 
 def _position(evidence: Evidence) -> Floats:
     power = evidence.settings.position
-    return np.ones(len(evidence)) if power == 0 else position(evidence.words_before) ** power
+    return np.ones(len(evidence)) if power == 0 else position(evidence.pool.words_before[evidence.rows]) ** power
 
 
 def _phraseness(evidence: Evidence) -> Floats:
@@ -86,11 +81,11 @@ def _phraseness(evidence: Evidence) -> Floats:
 
 
 def _single_word(evidence: Evidence) -> Floats:
-    return np.where(evidence.single, evidence.settings.single_word, 1.0)
+    return np.where(evidence.pool.single[evidence.rows], evidence.settings.single_word, 1.0)
 
 
 def _commonness(evidence: Evidence) -> Floats:
-    return evidence.commonness**evidence.settings.absent_commonness
+    return evidence.pool.commonness[evidence.rows] ** evidence.settings.absent_commonness
 
 
 NOVELTY = "novelty"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.backend import Backend, Encoding, Pieces
-from erukg.core.candidates import Candidates, find_candidates
+from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
 from erukg.core.explaining import explain_score
 from erukg.core.folding import fold
@@ -19,7 +19,8 @@ from erukg.core.inputs import as_item, check_items
 from erukg.core.locating import Located, could_contain, locate
 from erukg.core.neighbours import Background, Neighbourhood
 from erukg.core.phrase_list import PhraseList
-from erukg.core.ranking import Pool, Ranked, Weights, build_pool, drop_contained, rank_pool
+from erukg.core.pool import Pool, build_pool
+from erukg.core.ranking import Ranked, Weights, drop_contained, rank_pool
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
 from erukg.core.runner import Request, Runner, SerialRunner
 from erukg.core.settings import Settings
@@ -51,7 +52,7 @@ class _Analysis:
     document: Document
     neighbourhood: Neighbourhood
     weights: Weights
-    candidates: Candidates
+    candidates: list[Located]
 
 
 class Generator:
@@ -142,20 +143,20 @@ class Generator:
         candidates = analysis.candidates
         pool = build_pool(
             candidates,
-            self.backend.phrase_terms(candidates.forms),
+            self.backend.phrase_terms([candidate.form for candidate in candidates]),
             analysis.neighbourhood,
             self.background.glossary if self.background is not None else None,
             settings,
         )
-        found, pool = self._find_in_text(analysis.document, pool)
+        found = self._find_in_text(analysis.document, pool, len(candidates))
+        pool, places = pool.with_places(found), {**dict(enumerate(candidates)), **found}
         # How many of them are parts of better ones is not known yet.
         limit = len(pool) if settings.drop_contained else top_k
         present = rank_pool(pool, analysis.weights, settings, present=True, limit=limit)
         if settings.drop_contained:
-            folds = (candidates.folds[i] if i < pool.own else fold(found[i].form) for i in present.pool.tolist())
-            present = drop_contained(present, folds, top_k)
-        shown = self._present(present, analysis, pool, found, explain)
-        if pool.own + len(found) == len(pool):
+            present = drop_contained(present, (places[i].fold for i in present.pool.tolist()), top_k)
+        shown = self._present(present, analysis, pool, places, explain)
+        if len(places) == len(pool):
             return Keyphrases(shown, (), prepared.id)
         absent = rank_pool(pool, analysis.weights, settings, present=False, limit=top_k)
         return Keyphrases(shown, self._absent(absent, analysis, pool, explain), prepared.id)
@@ -281,9 +282,7 @@ class Generator:
         places = locate(analysis.document, [listed.folds[i] for i in likely])
         found = {i: place for i, place in zip(likely, places, strict=True) if place is not None}
         spans = {i: place.spans for i, place in found.items()}
-        before = np.full(n, np.inf)
-        before[list(found)] = [place.words_before for place in found.values()]
-        pool = Pool.of_phrases(before, listed.single, listed.terms)
+        pool = Pool.of(listed.terms, phraseness_document=np.ones(n)).with_places(found)
         kinds = [rank_pool(pool, analysis.weights, settings, present=kind, limit=n) for kind in (True, False)]
         # Only what is asked for becomes an object: of ten thousand phrases most score nothing.
         entries = [(ranked, k) for ranked in kinds for k in range(len(ranked.pool))]
@@ -307,33 +306,25 @@ class Generator:
         weights = Weights.combine(prepared.terms, encoding.weights, neighbourhood)
         return _Analysis(document, neighbourhood, weights, candidates)
 
-    def _find_in_text(self, document: Document, pool: Pool) -> tuple[dict[int, Located], Pool]:
-        """Those of the neighbours' phrases that the text holds after all, and the pool that counts them as present."""
-        extra = pool.glossary_ids[pool.own :]
+    def _find_in_text(self, document: Document, pool: Pool, own: int) -> dict[int, Located]:
+        """Those of the neighbours' phrases, in the pool from row `own` on, that the text holds after all."""
+        extra = pool.glossary_ids[own:]
         if self.background is None or not len(extra):
-            return {}, pool
+            return {}
         glossary = self.background.glossary
         likely = np.flatnonzero(could_contain(document, glossary.hashes(extra)))
         if not len(likely):
-            return {}, pool
+            return {}
         places = locate(document, [fold(phrase) for phrase in glossary.phrases(extra[likely])])
-        found = {pool.own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None}
-        before = pool.words_before.copy()
-        before[list(found)] = [place.words_before for place in found.values()]
-        single = pool.single.copy()
-        single[list(found)] = [" " not in fold(place.form) for place in found.values()]
-        return found, replace(pool, words_before=before, single=single)
+        return {own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None}
 
     def _present(
-        self, ranked: Ranked, analysis: _Analysis, pool: Pool, found: dict[int, Located], explain: bool
+        self, ranked: Ranked, analysis: _Analysis, pool: Pool, places: dict[int, Located], explain: bool
     ) -> tuple[Keyphrase, ...]:
-        candidates = analysis.candidates
         out = []
         for k, i in enumerate(ranked.pool.tolist()):
-            own = i < pool.own
-            form, spans = (candidates.forms[i], candidates.spans[i]) if own else (found[i].form, found[i].spans)
             explanation = explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None
-            out.append(Keyphrase(form, float(ranked.scores[k]), spans, explanation=explanation))
+            out.append(Keyphrase(places[i].form, float(ranked.scores[k]), places[i].spans, explanation=explanation))
         return tuple(out)
 
     def _absent(self, ranked: Ranked, analysis: _Analysis, pool: Pool, explain: bool) -> tuple[Keyphrase, ...]:

@@ -21,8 +21,15 @@ _LONGEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A phrase found in the text: its form most used there, all its spans, and P_x(c), the words before the first."""
+    """A phrase found in the text.
 
+    fold          what makes the phrase itself (`erukg.core.folding.fold`)
+    form          the surface most used, the first of those equally used
+    spans         its occurrences: `fold(text[start:end])` is its fold
+    words_before  P_x(c): how many words stand before the first
+    """
+
+    fold: str
     form: str
     spans: tuple[tuple[int, int], ...]
     words_before: int
@@ -33,13 +40,13 @@ def locate(document: Document, folds: Sequence[str]) -> list[Located | None]:
     layout, words = document.layout, document.words
     starts, ends, first, last, ahead = layout.starts, layout.ends, layout.first, layout.last, layout.ahead
     found: list[Located | None] = []
-    for ranges in _word_ranges(document, folds):
+    for key, ranges in zip(folds, _word_ranges(document, folds), strict=True):
         if not ranges:
             found.append(None)
             continue
         forms = [" ".join(words[first[i] : last[j] + 1]) for i, j in ranges]
         spans = tuple([(starts[i], ends[j]) for i, j in ranges])
-        found.append(Located(most_used(forms), spans, ahead[ranges[0][0]]))
+        found.append(Located(key, most_used(forms), spans, ahead[ranges[0][0]]))
     return found
 
 

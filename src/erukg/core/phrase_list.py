@@ -22,13 +22,12 @@ class PhraseList:
     """A thesaurus or tag list ready for `KeyphraseGenerator.rank`.
 
     Phrases that fold to the same one are kept once, in their first form; those that fold to nothing are left out.
-    `single` says which are one word, `vocabulary` which word pieces occur at all.
+    `vocabulary` is which word pieces occur at all.
     """
 
     forms: tuple[str, ...]
     folds: tuple[str, ...]
     hashes: NDArray[np.uint64]
-    single: NDArray[np.bool_]
     terms: Terms
     vocabulary: NDArray[np.int32]
 
@@ -45,7 +44,6 @@ class PhraseList:
             forms=tuple(first.values()),
             folds=tuple(first),
             hashes=hash_phrases(list(first)),
-            single=np.array([" " not in folded for folded in first], np.bool_),
             terms=terms,
             vocabulary=np.unique(terms.ids),
         )

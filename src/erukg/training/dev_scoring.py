@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.backends.vocabulary import Vocabulary
-from erukg.core.candidates import Candidates, find_candidates
+from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
 from erukg.core.folding import fold
+from erukg.core.locating import Located
 from erukg.core.neighbours import Neighbourhood
-from erukg.core.ranking import Pool, Weights, build_pool, drop_contained, rank_pool
+from erukg.core.pool import Pool, build_pool
+from erukg.core.ranking import Weights, drop_contained, rank_pool
 from erukg.core.settings import Settings
 from erukg.errors import TrainingError
 from erukg.io.objects import read_objects
@@ -53,19 +55,19 @@ class DevDocument:
     def build(
         cls,
         pieces: NDArray[np.int32],
-        candidates: Candidates,
+        candidates: Sequence[Located],
         stems: Mapping[str, str],
         gold: dict[str, int],
         vocabulary: Vocabulary,
     ) -> DevDocument:
         """Everything about a document and its candidates, whose `stems` are given by fold, but the weights."""
-        terms = vocabulary.phrase_terms(candidates.forms)
+        terms = vocabulary.phrase_terms([candidate.form for candidate in candidates])
         pools = {
             name: build_pool(candidates, terms, Neighbourhood.empty(), None, settings)
             for name, settings in SETTINGS.items()
         }
         wanted = np.unique(np.concatenate((pieces, terms.ids))).astype(np.int32)
-        folds = candidates.folds
+        folds = tuple(candidate.fold for candidate in candidates)
         return cls(pieces, wanted, folds, tuple(stems.get(folded, folded) for folded in folds), pools, gold)
 
     def ranked(self, weights: NDArray[np.float32], name: str) -> list[str]:
@@ -138,12 +140,13 @@ def _parse_without_text(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocum
     pieces, rows = np.array(row["ids"], np.int32), [c for c in row["candidates"] if c["terms"]]
     if len(pieces) and not 0 <= pieces.min() <= pieces.max() < vocabulary.size:
         raise ValueError("a piece number lies outside the vocabulary")
-    forms = tuple(" ".join(vocabulary.tokens(c["terms"])).replace(" ##", "") for c in rows)
-    folds = tuple(map(fold, forms))
+    forms = [" ".join(vocabulary.tokens(c["terms"])).replace(" ##", "") for c in rows]
     # Only how many spans there are counts, and where they are is not known.
-    spans = tuple(((0, 0),) * int(c["count"]) for c in rows)
-    candidates = Candidates(folds, forms, spans, np.array([c["position"] for c in rows], np.int64))
-    stems = {folded: str(c["key"]) for folded, c in zip(folds, rows, strict=True)}
+    candidates = [
+        Located(fold(form), form, ((0, 0),) * int(c["count"]), int(c["position"]))
+        for form, c in zip(forms, rows, strict=True)
+    ]
+    stems = {candidate.fold: str(c["key"]) for candidate, c in zip(candidates, rows, strict=True)}
     gold = {str(number): int(number) for number in row["gold"]}
     return DevDocument.build(pieces, candidates, stems, gold, vocabulary)
 

@@ -82,10 +82,10 @@ def _row(record: Record, tagger: Tagger) -> dict[str, Any]:
     document = Document.parse(record.text)
     classes = tag_classes(tagger, document)
     candidates = find_candidates(document, classes, Settings().max_words)
-    stems = (phrase_key(form, truth.variant) for form in candidates.forms)
+    stems = (phrase_key(candidate.form, truth.variant) for candidate in candidates)
     return {
         "text": record.text,
         "tags": "".join(map(str, classes.tolist())),
-        "stems": dict(zip(candidates.folds, stems, strict=True)),
+        "stems": dict(zip([candidate.fold for candidate in candidates], stems, strict=True)),
         "gold": truth.present,
     }

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, Candidates, noun_phrases
+from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, noun_phrases
 from erukg.core.document import Document
+from erukg.core.locating import Located
 from erukg.core.tagging import tag_classes
 from erukg.errors import InputError, MissingExtraError, ModelError
 from erukg.research.baselines.base import digest
@@ -75,10 +76,10 @@ class TaggedText:
         found = self._phrases(noun_phrases(document, classes, len(classes) + 1))
         return [phrase for phrase in found if len(phrase.stems) <= max_words]
 
-    def _phrases(self, candidates: Candidates) -> list[Phrase]:
+    def _phrases(self, candidates: list[Located]) -> list[Phrase]:
         out = []
         starts, ends = self.document.starts, self.document.ends
-        for form, spans in zip(candidates.forms, candidates.spans, strict=True):
+        for form, spans in ((candidate.form, candidate.spans) for candidate in candidates):
             offsets = np.searchsorted(starts, [a for a, _ in spans])
             stop = int(np.searchsorted(ends, spans[0][1])) + 1
             out.append(Phrase(form, tuple(self.stems[offsets[0] : stop]), offsets.astype(np.int64)))

@@ -1,0 +1,127 @@
+"""Ĉ_x: what is ranked, one row per candidate, with all that the factors of a score are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core import scoring
+from erukg.core.hashing import hash_phrases
+from erukg.core.locating import Located
+from erukg.core.neighbours import Glossary, Neighbourhood, Terms
+from erukg.core.settings import Settings
+
+__all__ = ["Pool", "build_pool", "look_up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The document's own candidates first, then those only its neighbours have.
+
+    terms                 their word pieces
+    glossary_ids          number in the glossary, -1 if not in it
+    phraseness_document   P(c | C_x)
+    phraseness_neighbours Σ s̃ P(c | C̃_x')
+    commonness            how many documents of D it describes; 1 for those that are not in the glossary
+    words_before          P_x(c), infinite for absent phrases
+    single                whether it is one word; only known of present phrases
+    """
+
+    terms: Terms
+    glossary_ids: NDArray[np.int64]
+    phraseness_document: NDArray[np.float64]
+    phraseness_neighbours: NDArray[np.float64]
+    commonness: NDArray[np.float64]
+    words_before: NDArray[np.float64]
+    single: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        terms: Terms,
+        glossary_ids: NDArray[np.int64] | None = None,
+        phraseness_document: NDArray[np.float64] | None = None,
+        phraseness_neighbours: NDArray[np.float64] | None = None,
+        commonness: NDArray[np.float64] | None = None,
+    ) -> Pool:
+        """Candidates with these pieces, none of which is in the text as far as is known (`with_places`).
+
+        What is left out: no number, no phraseness, described by one document.
+        """
+        n = len(terms)
+        return cls(
+            terms,
+            np.full(n, -1, np.int64) if glossary_ids is None else glossary_ids,
+            np.zeros(n) if phraseness_document is None else phraseness_document,
+            np.zeros(n) if phraseness_neighbours is None else phraseness_neighbours,
+            np.ones(n) if commonness is None else commonness,
+            words_before=np.full(n, np.inf),
+            single=np.zeros(n, np.bool_),
+        )
+
+    def with_places(self, places: Mapping[int, Located]) -> Pool:
+        """The pool in which the candidates of these rows are in the text: all that their places tell is filled in."""
+        if not places:
+            return self
+        rows = list(places)
+        words_before, single = self.words_before.copy(), self.single.copy()
+        words_before[rows] = [place.words_before for place in places.values()]
+        single[rows] = [" " not in place.fold for place in places.values()]
+        return replace(self, words_before=words_before, single=single)
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+
+def build_pool(
+    candidates: Sequence[Located],
+    own_terms: Terms,
+    neighbourhood: Neighbourhood,
+    glossary: Glossary | None,
+    settings: Settings,
+) -> Pool:
+    """Ĉ_x = C_x ∪ Top_100(C_N(x), P_pn) (Eq. 10), every neighbour candidate still counted as absent."""
+    n = len(candidates)
+    places = dict(enumerate(candidates))
+    counts = np.array([len(candidate.spans) for candidate in candidates], np.int64)
+    own_share = scoring.document_phraseness(counts, settings.frequency)
+    if glossary is None or not len(neighbourhood.phrase_ids):
+        return Pool.of(own_terms, phraseness_document=own_share).with_places(places)
+
+    own_ids = glossary.find(hash_phrases([candidate.fold for candidate in candidates]))
+    others = neighbourhood.phrase_ids
+    own_neighbour_share = look_up(others, neighbourhood.phrase_shares, own_ids)
+    shares = neighbourhood.phrase_shares.astype(np.float64)
+    in_document = np.zeros(len(others))
+    at = np.searchsorted(others, own_ids)
+    hit = (own_ids >= 0) & (at < len(others)) & (others[np.minimum(at, len(others) - 1)] == own_ids)
+    in_document[at[hit]] = own_share[hit]
+    phraseness = scoring.mix(settings.beta, in_document, shares)
+    best = scoring.top_neighbour_candidates(phraseness, settings.neighbour_candidates)
+    extra = best[(in_document[best] == 0) & (phraseness[best] > 0)]
+    return Pool.of(
+        _join(own_terms, glossary.terms(others[extra])),
+        glossary_ids=np.concatenate((own_ids, others[extra])),
+        phraseness_document=np.concatenate((own_share, np.zeros(len(extra)))),
+        phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
+        commonness=np.concatenate((np.ones(n), glossary.counts(others[extra]).astype(np.float64))),
+    ).with_places(places)
+
+
+def look_up(
+    ids: NDArray[np.int32] | NDArray[np.int64],
+    values: NDArray[np.float32],
+    wanted: NDArray[np.int32] | NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """The value of each wanted id in a sparse vector with ascending `ids`, 0 where it has none."""
+    if not len(ids):
+        return np.zeros(len(wanted))
+    at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+    return np.where(ids[at] == wanted, values[at], 0).astype(np.float64)
+
+
+def _join(a: Terms, b: Terms) -> Terms:
+    return Terms(np.concatenate((a.indptr, a.indptr[-1] + b.indptr[1:])), np.concatenate((a.ids, b.ids)))
