@@ -208,3 +208,13 @@ def test_damaged_or_missing_model(tmp_path: Path, document: Path) -> None:
         assert result.exit_code == 1
         assert len(result.stderr.splitlines()) == 1
         assert result.stdout == ""
+
+
+def test_an_output_in_a_folder_to_read_is_passed_over(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("neural networks for sea ice")
+    output = tmp_path / "out.jsonl"
+    for _ in range(2):
+        result = run("extract", tmp_path, "--output", output)
+        assert result.exit_code == 0, result.output
+        assert len(output.read_text().splitlines()) == 1
+    assert "1 the output itself" in result.output

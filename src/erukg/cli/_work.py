@@ -44,6 +44,7 @@ class Source:
         self.form, self.limits, self._check = options.input_format, options.limits, check
         self.bad = 0
         self.good = 0
+        self._output: Path | None = None
         self._passed_over: Counter[str] = Counter()
 
     @property
@@ -64,7 +65,8 @@ class Source:
         return not Path(path).is_dir() and (form is None or form.single)
 
     def refuse(self, output: Path | None) -> None:
-        """Stop before an output replaces one of the inputs."""
+        """Stop before an output replaces one of the inputs; one that lies in a folder to read is not read."""
+        self._output = output
         if output is None or not output.exists():
             return
         for path in self.paths:
@@ -76,7 +78,8 @@ class Source:
                 raise InputError(f"The output {output} is also an input; name another output.")
 
     def __iter__(self) -> Iterator[InputDocument]:
-        for item in read_documents(self.paths, form=self.form, limits=self.limits, skip=self._skip):
+        found = read_documents(self.paths, form=self.form, limits=self.limits, skip=self._skip, output=self._output)
+        for item in found:
             if isinstance(item, BadDocument):
                 self.report(item.place, item.message)
                 continue

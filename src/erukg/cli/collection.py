@@ -16,6 +16,7 @@ from erukg.cli._cluster import Cluster, ClusterOptions, Engine, PartitionDocumen
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printable, say
 from erukg.cli._options import given, max_mb, option, options
 from erukg.io import Limits
+from erukg.io.forms import SUFFIXES
 
 if TYPE_CHECKING:
     from erukg.collection import Analyser
@@ -36,8 +37,7 @@ Sources = Annotated[
     list[str],
     typer.Argument(
         metavar="SOURCE...",
-        help="Documents: .jsonl or .csv (also .gz and .xz) with id, title, abstract, text; .parquet; text "
-        "files; folders of these.",
+        help=f"Documents: files ({' '.join(SUFFIXES)}, also .gz and .xz), folders of these, or URIs.",
     ),
 ]
 

@@ -32,12 +32,13 @@ class SourceFile:
 
 
 def find_sources(
-    paths: Iterable[str | Path], form: str | None = None, skip: Skip | None = None
+    paths: Iterable[str | Path], form: str | None = None, skip: Skip | None = None, output: Path | None = None
 ) -> Iterator[SourceFile | BadDocument]:
     """The files behind the paths, folders and URIs, in order; what cannot be reached is a `BadDocument`.
 
     `form` (a key of `FORMS`) says what the files named themselves are, whatever their endings. Files found in folders
-    go by their ending; those of no known form are passed over, and `skip` is called with each and the reason.
+    go by their ending; those of no known form are passed over, and so is the `output` of an earlier run; `skip` is
+    called with each and the reason.
     """
     told = named_form(form) if form is not None else None
     skip = skip or (lambda path, reason: None)
@@ -47,6 +48,8 @@ def find_sources(
                 known = (told if file.named else None) or find_form(file.name)
                 if known is None and not file.named:
                     skip(Path(file.name), "of a form not read")
+                elif output is not None and not file.named and Path(file.name).resolve() == output.resolve():
+                    skip(Path(file.name), "the output itself")
                 else:
                     yield SourceFile(file, known)
         except _UNREADABLE as error:
@@ -60,17 +63,18 @@ def read_documents(
     limits: Limits | None = None,
     stdin: IO[bytes] | None = None,
     skip: Skip | None = None,
+    output: Path | None = None,
 ) -> Items:
     """Every document in the given files, folders, URIs and "-" (standard input), one at a time and in order.
 
-    `form` and `skip` are as in `find_sources`; standard input is plain text unless `form` says otherwise.
+    `form`, `skip` and `output` are as in `find_sources`; standard input is plain text unless `form` says otherwise.
     """
     limits = limits or Limits()
     told = named_form(form) if form is not None else None
     stdin_read = False
     for path in paths:
         if str(path) != STDIN:
-            for source in find_sources([path], form, skip):
+            for source in find_sources([path], form, skip, output):
                 yield from [source] if isinstance(source, BadDocument) else read_file(source, limits)
         elif stdin_read:
             yield BadDocument(STDIN, "Standard input is named twice, and can be read only once.")
