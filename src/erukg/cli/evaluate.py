@@ -326,7 +326,9 @@ def case(
 def readers(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="SET...", help="The readers' set: JSON Lines files, or a folder of them (tests/readers)."),
+        typer.Argument(
+            metavar="SET...", help="The readers' set: JSON Lines files, or a folder of them (tests/readers)."
+        ),
     ] = None,
     system: Systems = None,
     model: Model = None,

@@ -5,7 +5,7 @@ One text a line of JSON Lines:
 id, kind, language, text
 must        phrases that any indexer expects among the ten best present ones; "a | b" is either
 must_not    fragments, furniture and leaks that must not be among the ten best
-absent      "none" where no absent phrase should be returned, "any", or stems, one of which a good one contains
+absent      "none" where no absent phrase should be returned, "any", or stems: a word of a good one begins with one
 headings    optional: {"right": [...], "absurd": [...]}, subject headings for `rank`
 """
 
@@ -34,13 +34,14 @@ __all__ = ["FIGURES", "Found", "ReaderText", "ReadersResult", "ReadersSet", "jud
 BEST = 10
 _RIGHT, _ABSURD = 10, 20  # how far down `rank`'s list right and absurd headings are looked for
 
-#: Figures of a text by name: what they say, and whether more is better. A text has those that apply to it.
+#: Figures by name: what they say, and whether more is better. Each is a mean over the texts that it applies to.
 FIGURES: dict[str, tuple[str, bool]] = {
     "must": ("share of the phrases that must come among the ten best present ones", True),
     "must_not": ("texts with a phrase that must not come among the ten best present ones", False),
     "leaks": ("texts with a phrase that must not come among the ten best absent ones", False),
     "repetition": ("share of the ten best present phrases that contain, lie in, or repeat another", False),
     "unwanted": ("texts with absent phrases, of those that should have none", False),
+    "unwanted_count": ("how many they are on average (a number, at most 10)", False),
     "on_topic": ("share of the absent phrases that are on topic, of texts that may have some", True),
     "right": ("share of the right headings in `rank`'s top 10", True),
     "absurd": ("share of the absurd headings in `rank`'s top 20", False),
@@ -107,7 +108,9 @@ def load_readers(paths: Iterable[str | Path]) -> ReadersSet:
             raise InputError(f"{path} holds no readers' set; give files that end in .jsonl, or a folder of them.")
         files += inside
     if not files:
-        raise InputError("Give the readers' set: the folder tests/readers of erukg's repository, or files of that form.")
+        raise InputError(
+            "Give the readers' set: the folder tests/readers of erukg's repository, or files of that form."
+        )
     texts: dict[str, ReaderText] = {}
     for file in files:
         for id, text in read_by_id(file, _parse).items():
@@ -196,7 +199,7 @@ def _ranked(system: System, texts: Sequence[ReaderText]) -> dict[str, tuple[str,
 
 
 def judge(text: ReaderText, found: Found) -> dict[str, float]:
-    """The figures of one text, each between 0 and 1; those that do not apply to it are left out."""
+    """The figures of one text, those that apply to it; all but the count are between 0 and 1."""
     present, absent = ({fold(phrase) for phrase in kind} for kind in (found.present, found.absent))
     bad = {fold(phrase) for phrase in text.must_not}
     out = {
@@ -207,9 +210,9 @@ def judge(text: ReaderText, found: Found) -> dict[str, float]:
     if text.must:
         out["must"] = _share(any(fold(form) in present for form in one) for one in text.must)
     if text.absent == "none":
-        out["unwanted"] = float(bool(found.absent))
+        out |= {"unwanted": float(bool(found.absent)), "unwanted_count": float(len(found.absent))}
     elif not isinstance(text.absent, str) and found.absent:
-        out["on_topic"] = _share(any(stem in phrase.lower() for stem in text.absent) for phrase in found.absent)
+        out["on_topic"] = _share(_begins(phrase, text.absent) for phrase in found.absent)
     if found.ranked is not None:
         for name, wanted, depth in (("right", text.right, _RIGHT), ("absurd", text.absurd, _ABSURD)):
             best = {fold(phrase) for phrase in found.ranked[:depth]}
@@ -218,8 +221,15 @@ def judge(text: ReaderText, found: Found) -> dict[str, float]:
     return out
 
 
+def _begins(phrase: str, stems: Sequence[str]) -> bool:
+    """Whether a word of the phrase begins with one of the stems."""
+    words = " " + phrase.lower().replace("-", " ")
+    return any(f" {stem}" in words for stem in stems)
+
+
 def _repetition(phrases: Sequence[str]) -> float:
-    folds = [f" {fold(phrase)} " for phrase in phrases]
+    # `fold` keeps the e of some plurals ("buses"); to a reader they repeat the singular all the same.
+    folds = [f" {' '.join(word.removesuffix('e') for word in fold(phrase).split())} " for phrase in phrases]
     pairs = [(i, j) for i, one in enumerate(folds) for j, other in enumerate(folds) if i != j and one in other]
     return len({i for pair in pairs for i in pair}) / len(folds) if folds else 0.0
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from erukg.research.evaluation.readers import FIGURES, ReadersResult, ReadersSet
 from erukg.research.evaluation.reporting import make_table, percent, report_head
 
-__all__ = ["print_readers", "to_json"]
+__all__ = ["TOTAL", "print_readers", "shown", "to_json"]
 
 TOTAL = "all English texts"
 
@@ -28,7 +28,7 @@ def print_readers(console: Console, readers: ReadersSet, results: Sequence[Reade
 
 
 def _table(readers: ReadersSet, result: ReadersResult) -> Table:
-    table = make_table(f"{result.name} (%)", "set", "texts", *FIGURES)
+    table = make_table(f"{result.name} (%, the count as it is)", "set", "texts", *FIGURES)
     if result.not_run is not None:
         table.add_row(Text(f"not run: {result.not_run}"), *["–"] * (1 + len(FIGURES)))
         return table
@@ -43,7 +43,14 @@ def _table(readers: ReadersSet, result: ReadersResult) -> Table:
 
 
 def _cells(figures: Mapping[str, float]) -> list[str]:
-    return [percent(figures.get(name, math.nan)) for name in FIGURES]
+    return [shown(name, figures.get(name)) for name in FIGURES]
+
+
+def shown(name: str, value: float | None) -> str:
+    """A figure as people read it: a share in percent, a count as it is, a dash for none."""
+    if name.endswith("_count") and value is not None:
+        return f"{value:.1f}"
+    return percent(math.nan if value is None else value)
 
 
 def to_json(readers: ReadersSet, results: Sequence[ReadersResult]) -> dict[str, Any]:

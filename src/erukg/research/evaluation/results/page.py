@@ -11,6 +11,7 @@ from erukg.research.evaluation.results.ablations import ablation_part
 from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.keyphrases import keyphrase_part
 from erukg.research.evaluation.results.labels import label, reason
+from erukg.research.evaluation.results.readers import readers_part
 from erukg.research.evaluation.results.retrieval import retrieval_part
 from erukg.research.evaluation.results.runs import Runs, load_runs
 
@@ -45,6 +46,7 @@ def _page(runs: Runs, plots: Plots) -> Iterator[str]:
     yield from keyphrase_part(runs, plots)
     yield from retrieval_part(runs, plots)
     yield from ablation_part(runs, plots)
+    yield from readers_part(runs)
     yield from _case_part(runs)
     yield from _sources(runs)
 

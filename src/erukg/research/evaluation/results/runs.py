@@ -16,7 +16,7 @@ from erukg.research.evaluation.results.labels import key, label
 __all__ = ["Group", "Run", "Runs", "Speed", "load_runs", "speeds"]
 
 _MAX_BYTES = 1 << 30
-_TASKS = ("keyphrases", "retrieval", "ablations", "case")
+_TASKS = ("keyphrases", "retrieval", "ablations", "case", "readers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class Runs:
     ablations: Sequence[Run]
     benchmarks: Sequence[Run]
     cases: Sequence[Run]
+    readers: Sequence[Run]
 
 
 def load_runs(paths: Sequence[Path]) -> Runs:
@@ -71,6 +72,7 @@ def load_runs(paths: Sequence[Path]) -> Runs:
         by_task["ablations"],
         by_task["benchmark"],
         by_task["case"],
+        by_task["readers"],
     )
 
 
