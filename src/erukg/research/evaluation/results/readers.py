@@ -19,8 +19,8 @@ def readers_part(runs: Runs) -> Iterator[str]:
         yield "## Readers\n"
         yield (
             "Texts of many kinds with what a person expects of their phrases (`tests/readers`), in percent, the count "
-            "as it is; the last two rows are the 95 % interval over texts. The set was edited once after reading erukg's own "
-            "output (its README says how), so the comparison with other systems is not blind.\n"
+            "as it is; the last two rows are the 95 % interval over texts. The set was edited once after reading "
+            "erukg's own output (its README says how), so the comparison with other systems is not blind.\n"
         )
         yield "".join(
             f"- {name}: {text} ({'more' if more else 'less'} is better)\n" for name, (text, more) in FIGURES.items()
