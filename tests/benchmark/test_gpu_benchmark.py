@@ -15,8 +15,7 @@ from rich.console import Console  # noqa: E402
 from erukg.backends import OnnxBackend  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import build  # noqa: E402
-from erukg.research.benchmark.agreement import agreement, overlap, rank_correlation  # noqa: E402
-from erukg.research.benchmark.gpu import main  # noqa: E402
+from erukg.research.benchmark.gpu import agreement, main, overlap, rank_correlation  # noqa: E402
 from erukg.research.benchmark.tables import print_gpu  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 

@@ -16,14 +16,13 @@ from erukg.backends.threads import cores
 from erukg.core.settings import Settings
 from erukg.errors import ErukgError, InputError
 from erukg.research.benchmark import Plan
-from erukg.research.benchmark.competitors import load_competitors, split_names
+from erukg.research.benchmark.competitors import competitor_names, load_competitors
 from erukg.research.benchmark.machine import can_pin, pinned
 from erukg.research.benchmark.processes import cold_start, peak_memory
-from erukg.research.benchmark.search_timing import EngineTiming, SearchTiming, growth
-from erukg.research.benchmark.stages import STAGES, time_stages
+from erukg.research.benchmark.search_timing import growth
 from erukg.research.benchmark.suite import compare, faster, run_benchmark
 from erukg.research.benchmark.texts import document, documents
-from erukg.research.benchmark.timing import interleave, rate, summary
+from erukg.research.benchmark.timing import STAGES, interleave, rate, summary, time_stages
 
 
 def test_summary_and_rate_of_given_times() -> None:
@@ -44,10 +43,8 @@ def test_competitors_are_compared_with_each_of_ours() -> None:
 
 
 def test_growth_is_relative_to_the_first_size() -> None:
-    first = SearchTiming(100, 10, 0.5, 1000, 1.0, 0.0, {"bm25s": EngineTiming(10, 1.0, 2.0, 1.0)})
-    second = SearchTiming(400, 10, 1.0, 4000, 0.999, 1e-4, {"bm25s": EngineTiming(10, 3.0, 3.0, 1.0)})
-    rows = growth([first, second])
-    assert [row["engines"]["bm25s"]["ratio"] for row in rows] == [2.0, 3.0]
+    rows = growth([{"documents": 100, "erukg_ms": 0.5}, {"documents": 400, "erukg_ms": 1.0}])
+    assert [row["documents"] for row in rows] == [100, 400]
     assert [row["times_first"] for row in rows] == [1.0, 2.0]
     assert [row["times_first_per_document"] for row in rows] == [1.0, 0.5]
 
@@ -75,11 +72,11 @@ def test_built_in_texts_are_all_different() -> None:
 
 
 def test_an_unknown_competitor_or_part_is_named() -> None:
-    assert split_names("yake, paper,,keybert:folder") == ("yake", "paper", "keybert:folder")
+    assert competitor_names("yake, paper,,keybert:folder") == ("yake", "paper", "keybert:folder")
     with pytest.raises(InputError, match=r"no competitor 'yak'; did you mean 'yake'\?"):
-        split_names("paper,yak")
+        competitor_names("paper,yak")
     with pytest.raises(InputError, match="no competitor 'erukg-generate'"):
-        split_names("erukg-generate")
+        competitor_names("erukg-generate")
     with pytest.raises(InputError, match=r"no part 'stage'; did you mean 'stages'\?"):
         Plan.quick().with_parts(["stage"])
     assert Plan.quick().with_parts(["length", "cold"]).parts == ("cold", "length")
@@ -96,7 +93,7 @@ def test_competitors_that_lack_something_say_what() -> None:
 
 
 def test_variants_of_this_package_are_competitors_too(tiny_model: Path, tiny_collection: Path) -> None:
-    names = split_names(f"erukg-extract:model={tiny_model},erukg-generate:paper")
+    names = competitor_names(f"erukg-extract:model={tiny_model},erukg-generate:paper")
     plan = dataclasses.replace(Plan.quick(), against=names, model=str(tiny_model), collection=str(tiny_collection))
     competitors = load_competitors(plan, document(50), None)
     assert list(competitors.systems) == list(names)

@@ -14,8 +14,7 @@ from erukg.errors import InputError, ModelError
 from erukg.research.benchmark import Plan
 from erukg.research.benchmark.competitors import load_competitors
 from erukg.research.benchmark.lucene import LuceneProgram
-from erukg.research.benchmark.paper_collection import PlainCollection
-from erukg.research.benchmark.paper_pipeline import PaperPipeline
+from erukg.research.benchmark.paper_pipeline import PaperPipeline, PlainCollection
 from erukg.taggers import Tagger
 
 TEXT = "Sparse retrieval of documents\nWe propose a fast index for the neural network and a distributed file system."

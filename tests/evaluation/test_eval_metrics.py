@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 import string
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 from nltk.stem.porter import PorterStemmer
 from nltk.tokenize.destructive import NLTKWordTokenizer
+from rich.console import Console
 
 from erukg.errors import InputError
 from erukg.research.evaluation import Dataset, Record, Scores, average, score
-from erukg.research.evaluation.ground_truth import absent_share, gold
+from erukg.research.evaluation.ground_truth import gold
+from erukg.research.evaluation.keyphrase_report import print_report, to_json
 from erukg.research.evaluation.metrics import METRICS, hits
 from erukg.research.evaluation.stemming import phrase_key, stemmed_key
 
@@ -155,9 +158,11 @@ def test_official_phrases_that_share_an_alternative_are_one() -> None:
 
 
 def test_absent_share() -> None:
-    dataset = Dataset("s", (record(*TEXT, "sea ice", "remote sensing", "radar", "glacier"),))
-    assert absent_share(dataset) == 0.5
-    assert np.isnan(absent_share(Dataset("s", (record(*TEXT),))))
+    halves = Dataset("halves", (record(*TEXT, "sea ice", "remote sensing", "radar", "glacier"),))
+    out = io.StringIO()
+    print_report(Console(file=out, width=160), to_json([halves, Dataset("nothing", (record(*TEXT),))], []))
+    cells = {row[1]: row[4] for line in out.getvalue().splitlines() if len(row := re.split(r" *[│┃] *", line)) > 4}
+    assert (cells["halves"], cells["nothing"]) == ("50.0 %", "– %")
 
 
 def test_bad_calls() -> None:
@@ -248,11 +253,11 @@ def test_agrees_with_a_second_implementation_on_1000_random_cases() -> None:
                 right = [p for p in r.keyphrases if other_present(p, r.title, r.abstract, protocol) == wanted_present]
                 if right:
                     expected.append(other_scores(prediction[not wanted_present], right))
-            assert got.kind(kind).documents == len(expected) > 300
+            assert got.kinds[kind].documents == len(expected) > 300
             for metric in METRICS:
                 values = [e[metric] for e in expected]
-                np.testing.assert_allclose(got.kind(kind).by_document[metric], values, rtol=1e-12)
-                assert got.kind(kind)[metric] == pytest.approx(sum(values) / len(values), rel=1e-12)
+                np.testing.assert_allclose(got.kinds[kind].by_document[metric], values, rtol=1e-12)
+                assert got.kinds[kind][metric] == pytest.approx(sum(values) / len(values), rel=1e-12)
                 assert sum(values) > 0
 
 

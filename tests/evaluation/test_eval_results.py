@@ -20,8 +20,7 @@ from erukg.collection.build import build
 from erukg.errors import InputError
 from erukg.research.evaluation.case import run_case
 from erukg.research.evaluation.results import charts, published, write_results
-from erukg.research.evaluation.results.labels import key, label
-from erukg.research.evaluation.results.runs import Run, load_runs, speeds
+from erukg.research.evaluation.results.runs import Run, key, label, load_runs, speeds
 from evaluation.eval_samples import write_sets
 from evaluation.retrieval_samples import write_set
 from tiny import write_corpus

@@ -195,14 +195,14 @@ def test_report_has_both_protocols_paper_first(tmp_path: Path, sets: Path) -> No
     results = evaluate([FirstWords(), FirstWords("later", start=2)], datasets)
     comparisons = compare(results[0], results[1], samples=200, seed=1)
     out = io.StringIO()
-    print_report(Console(file=out, width=160), datasets, results, comparisons)
+    report = to_json(datasets, results, comparisons)
+    print_report(Console(file=out, width=160), report, comparisons)
     text = out.getvalue()
     order = [
         text.index(f"{kind} phrases, protocol '{p}'") for p in ("paper", "stemmed") for kind in ("present", "absent")
     ]
     assert order == sorted(order)
     assert "first-words minus later" in text
-    report = to_json(datasets, results, comparisons)
     assert json.loads(json.dumps(report, allow_nan=False)) == report
     paper = report["systems"][0]["scores"]["paper"]
     inspec, nus = (paper["sets"][name]["present"]["F@5"] for name in ("inspec", "nus"))

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from erukg.cli.evaluate import app
 from erukg.errors import InputError
-from erukg.research.evaluation import Dataset, Record
-from erukg.research.evaluation.semantic import PhraseVectors, match, semantic_average, semantic_score
+from erukg.research.evaluation import Dataset, Record, average
+from erukg.research.evaluation.semantic import PhraseVectors, match, semantic_score
 from evaluation.eval_samples import write_sets
 
 # Lengths differ on purpose: cosines do not see them.
@@ -105,9 +105,9 @@ def test_means_are_over_documents_with_gold_of_the_kind_and_then_over_sets() -> 
     assert [first.kinds[k].documents for k in ("present", "absent", "all")] == [1, 1, 2]
     assert first.kinds["absent"]["SemF@5"] == pytest.approx(0.8)
     second = semantic_score([(["snow"], [])], Dataset("y", records[:1]), vectors)
-    assert semantic_average([first, second], "present")["SemP@5"] == pytest.approx((1 + 0.6) / 2)
-    assert semantic_average([first, second], "absent")["SemP@5"] == pytest.approx(0.8)
-    assert np.isnan(semantic_average([second], "absent")["SemP@5"])
+    assert average([first, second], "present")["SemP@5"] == pytest.approx((1 + 0.6) / 2)
+    assert average([first, second], "absent")["SemP@5"] == pytest.approx(0.8)
+    assert np.isnan(average([second], "absent")["SemP@5"])
     with pytest.raises(InputError, match="1 predictions for the 3 documents"):
         semantic_score([([], [])], Dataset("x", records), vectors)
 

@@ -26,15 +26,15 @@ def batches(folder: Path, **changes: Any) -> Batches:
 def test_a_batch_depends_on_seed_and_step_alone(prepared: Path) -> None:
     one, other = batches(prepared), batches(prepared)
     for step in (0, 3, 50, 2):
-        one.triplets(step, 16, 4)
+        one.splade(step, 16)
         one.mlm(step, 16)
-    a, b = one.triplets(40, 16, 4), other.triplets(40, 16, 4)
+    a, b = one.splade(40, 16), other.splade(40, 16)
     assert np.array_equal(a.references.ids, b.references.ids)
     assert all(np.array_equal(x.ids, y.ids) for x, y in zip(a.documents, b.documents, strict=True))
     assert np.array_equal(a.tags.labels, b.tags.labels)  # type: ignore[union-attr]
     x, y = one.mlm(40, 16), other.mlm(40, 16)
     assert all(np.array_equal(g.ids, h.ids) for g, h in zip(x.groups, y.groups, strict=True))
-    different = one.triplets(41, 16)
+    different = one.splade(41, 16)
     assert not np.array_equal(a.document_numbers, different.document_numbers)
 
 
@@ -42,7 +42,7 @@ def test_documents_lose_their_titles_where_titles_refer_to_them(prepared: Path) 
     data = TrainingData(prepared)
     source = batches(prepared, document_length=64, keep_title={"title": 0.0, "citation": 1.0, "query": 1.0})
     kinds = {int(row[0]): int(kind) for row, kind in zip(data.triplets, data.kinds, strict=True)}
-    batch = source.triplets(3, 20)
+    batch = source.splade(3, 20)
     rows = [row[row > 0] for group in batch.documents for row in group.ids * group.mask]
     assert len(batch.document_numbers) == 40
     for place, number in enumerate(batch.document_numbers):
@@ -54,7 +54,7 @@ def test_documents_lose_their_titles_where_titles_refer_to_them(prepared: Path) 
 
 
 def test_lengths_are_capped_and_padded(prepared: Path) -> None:
-    batch = batches(prepared).triplets(0, 18)
+    batch = batches(prepared).splade(0, 18)
     assert batch.references.ids.shape[1] <= 8
     for group in batch.documents:
         assert group.ids.shape[1] % 8 == 0
@@ -65,7 +65,7 @@ def test_lengths_are_capped_and_padded(prepared: Path) -> None:
 
 def test_mixture_holds_over_time_and_each_triplet_has_its_turn(prepared: Path) -> None:
     data, source = TrainingData(prepared), batches(prepared)
-    drawn = np.concatenate([source.triplets(step, 10).reference_numbers for step in range(40)])
+    drawn = np.concatenate([source.splade(step, 10).reference_numbers for step in range(40)])
     kinds = np.asarray(data.kinds)[drawn]
     assert np.bincount(kinds, minlength=3).tolist() == pytest.approx([80, 120, 200], abs=1)
     titles = drawn[kinds == 2][:100]
@@ -74,7 +74,7 @@ def test_mixture_holds_over_time_and_each_triplet_has_its_turn(prepared: Path) -
 
 def test_types_can_be_left_out(prepared: Path) -> None:
     source = batches(prepared, leave_out=("title",))
-    kinds = np.asarray(TrainingData(prepared).kinds)[source.triplets(0, 30).reference_numbers]
+    kinds = np.asarray(TrainingData(prepared).kinds)[source.splade(0, 30).reference_numbers]
     assert set(kinds.tolist()) == {0, 1}
     with pytest.raises(TrainingError, match="leave out 'tweet'"):
         batches(prepared, leave_out=("tweet",))
@@ -146,9 +146,9 @@ def test_damaged_folders_are_refused(prepared: Path, tmp_path: Path) -> None:
 
 def test_cropped_references_are_short_runs_of_their_words(prepared: Path) -> None:
     data, source = TrainingData(prepared), batches(prepared, crop=1.0, reference_length=16)
-    batch = source.triplets(3, 24)
+    batch = source.splade(3, 24)
     assert np.array_equal(
-        batch.references.ids, batches(prepared, crop=1.0, reference_length=16).triplets(3, 24).references.ids
+        batch.references.ids, batches(prepared, crop=1.0, reference_length=16).splade(3, 24).references.ids
     )
     for number, ids, mask in zip(batch.reference_numbers, batch.references.ids, batch.references.mask, strict=True):
         whole = data.reference_ids[data.reference_offsets[number] : data.reference_offsets[number + 1]].tolist()

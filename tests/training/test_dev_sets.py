@@ -53,7 +53,7 @@ def dev(tmp_path: Path) -> Path:
     summary = prepare_dev(load_set(source), WordList(), tmp_path / "dev", quiet=True)
     assert summary.file == tmp_path / "dev" / "harbour.jsonl"
     assert (summary.documents, summary.without_gold, summary.gold) == (2, 1, 4)
-    assert summary.reachable == 1.0
+    assert summary.reached == 4
     assert [p.name for p in (tmp_path / "dev").iterdir()] == ["harbour.jsonl"]
     return summary.file
 

@@ -22,8 +22,7 @@ from erukg.training.base import load_base  # noqa: E402
 from erukg.training.config import preset  # noqa: E402
 from erukg.training.export.card import model_card  # noqa: E402
 from erukg.training.export.folder import export, fingerprint, write_model_folder  # noqa: E402
-from erukg.training.export.int8 import quantise_rows  # noqa: E402
-from erukg.training.export.onnx import check_onnx, run_onnx, write_onnx  # noqa: E402
+from erukg.training.export.onnx import check_onnx, quantise_rows, run_onnx, write_onnx  # noqa: E402
 from erukg.training.folders import new_folder  # noqa: E402
 from erukg.training.model import TAG_WIDTH, Shape, TermModel  # noqa: E402
 

@@ -54,7 +54,7 @@ def test_equals_bert_for_masked_lm() -> None:
     with torch.no_grad():
         found = bert(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True)
         outputs = model.encode(ids, mask)
-        ours = model.logits(model.states(outputs))
+        ours = model.logits(model.transform(outputs.hidden[-1]))
     for own, theirs in zip(outputs.hidden, found.hidden_states, strict=True):
         torch.testing.assert_close(own[mask], theirs[mask], atol=2e-5, rtol=1e-5)
     torch.testing.assert_close(ours[mask], found.logits[mask], atol=5e-5, rtol=1e-5)

@@ -8,23 +8,10 @@ from random import Random
 import pytest
 
 from erukg.errors import TrainingError
-from erukg.training.references import (
-    Citation,
-    CitationContexts,
-    Corpus,
-    Library,
-    Paper,
-    Plain,
-    Problems,
-    Queries,
-    Reader,
-    Reference,
-    SciRepEval,
-    Titles,
-    Unarxive,
-    canonical_id,
-)
-from erukg.training.references.corpus_references import without_names
+from erukg.training.references import CitationContexts, Corpus, Plain, Queries, Reader, SciRepEval, Titles, Unarxive
+from erukg.training.references.base import Citation, Library, Paper, Reference, canonical_id
+from erukg.training.references.corpus import without_names
+from erukg.training.references.rows import Problems
 from erukg.training.references.unarxive import citing_sentences, sentences
 from training.texts import PAPERS, write_rows
 

@@ -54,7 +54,7 @@ def test_a_killed_run_resumes_to_the_same_weights(
     tiny_run: Path, prepared: Path, tiny_base: Path, tmp_path: Path
 ) -> None:
     settings = tmp_path / "config.json"
-    settings.write_text(config(prepared, tiny_base, tmp_path / "run").to_json())
+    settings.write_text(json.dumps(config(prepared, tiny_base, tmp_path / "run").to_dict()))
     # As on a machine that has little more than torch.
     hidden = ("rich", "typer", "click", "numba", "spacy", "nltk", "Stemmer", "onnxruntime", "onnx", "pydantic")
     script = (
@@ -97,7 +97,7 @@ def test_runs_share_a_warm_up_and_leave_types_out(
         "tag_detach": True,
     }
     path = tmp_path / "config.json"
-    path.write_text(config(prepared, tiny_base, tmp_path / "run", **settings).to_json())
+    path.write_text(json.dumps(config(prepared, tiny_base, tmp_path / "run", **settings).to_dict()))
     assert main([str(path), "--parts", str(tmp_path / "parts")]) == 0
     row = log(tmp_path / "run", "splade")[-1]
     assert row["distill"] > 0
@@ -155,7 +155,7 @@ def test_a_finished_run_is_left_as_it_is(tiny_run: Path, prepared: Path, tiny_ba
 
 def test_configurations_survive_json_and_name_what_is_wrong(tmp_path: Path) -> None:
     for name in PRESETS:
-        assert TrainConfig.from_dict(json.loads(preset(name).to_json())) == preset(name)
+        assert TrainConfig.from_dict(json.loads(json.dumps(preset(name).to_dict()))) == preset(name)
     paper = preset("paper")
     assert (paper.splade.steps, paper.splade.batch, paper.splade.warmup_steps) == (100_000, 32, 20_000)
     assert (paper.splade.learning_rate, paper.lambda_reference, paper.lambda_document) == (2e-5, 0.05, 0.03)

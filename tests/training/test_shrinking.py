@@ -13,10 +13,9 @@ from typer.testing import CliRunner  # noqa: E402
 from erukg.backends import OnnxBackend  # noqa: E402
 from erukg.cli.train import app  # noqa: E402
 from erukg.errors import SettingsError  # noqa: E402
-from erukg.training.base import load_base, random_base, save_base  # noqa: E402
+from erukg.training.base import load_base, random_base, save_base, shrink  # noqa: E402
 from erukg.training.export.folder import export  # noqa: E402
 from erukg.training.model import Shape  # noqa: E402
-from erukg.training.shrinking import shrink  # noqa: E402
 
 
 def test_products_of_embeddings_stay_when_enough_directions_are_kept() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from erukg.core.document import Document
 from erukg.errors import TrainingError
-from erukg.training.arrays import ArrayWriter
+from erukg.training.folders import ArrayWriter
 from erukg.training.pieces import PieceWriter, TokenizerPool, load_tokenizer
 from erukg.training.references import CitationContexts, Plain, Queries, Reader, Titles
 from erukg.training.triplets import Summary, prepare_triplets
@@ -129,7 +129,7 @@ def test_documents_are_stored_once(made: Summary) -> None:
     texts = [text_of(made.folder, "documents", i) for i in range(made.documents)]
     assert len(set(texts)) == len(texts)
     assert made.documents == len(PAPERS) + 3, "the alias of the first paper and the shared negative add nothing"
-    assert made.skipped["reference or document without word pieces"] == 1
+    assert made.problems.skipped["reference or document without word pieces"] == 1
 
 
 def test_pieces_are_those_the_encoder_will_read(made: Summary) -> None:

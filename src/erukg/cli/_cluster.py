@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, printable, say
-from erukg.cli._options import Format, InputOptions, ModelOptions, OutputOptions, Threads, TopK, option
+from erukg.cli._options import Format, InputOptions, ModelOptions, OutputOptions, Threads, TopK, given, option
 from erukg.core.settings import Settings
 from erukg.errors import require
 from erukg.io import BadDocument
@@ -21,18 +21,7 @@ if TYPE_CHECKING:
     from erukg.integrations.ray.driver import Summary
     from erukg.integrations.ray.tasks import Resources
 
-__all__ = [
-    "Cluster",
-    "ClusterOptions",
-    "Engine",
-    "EngineOption",
-    "Gpus",
-    "Job",
-    "PartitionDocuments",
-    "Workers",
-    "partitions_bar",
-    "run_on_ray",
-]
+__all__ = ["Cluster", "ClusterOptions", "Engine", "Job", "PartitionDocuments", "partitions_bar", "run_on_ray"]
 
 _PANEL = "Cluster"
 
@@ -42,23 +31,6 @@ class Engine(StrEnum):
     ray = "ray"
 
 
-EngineOption: TypeAlias = Annotated[
-    Engine,
-    option("--engine", help="This process, or Ray: on the cluster of RAY_ADDRESS, else on this machine.", panel=_PANEL),
-]
-Workers: TypeAlias = Annotated[
-    int | None,
-    option(
-        "--workers",
-        min=1,
-        help="Ray: how many workers, each with --threads cores.",
-        show_default="all there is room for",
-        panel=_PANEL,
-    ),
-]
-Gpus: TypeAlias = Annotated[
-    float, option("--gpus", min=0, max=1, help="Ray: GPUs per worker; 0.5 lets two share one.", panel=_PANEL)
-]
 PartitionDocuments: TypeAlias = Annotated[
     int,
     option(
@@ -75,9 +47,17 @@ PartitionDocuments: TypeAlias = Annotated[
 class ClusterOptions:
     """Where the work is done."""
 
-    engine: EngineOption = Engine.local
-    workers: Workers = None
-    gpus: Gpus = 0.0
+    engine: Engine = given(  # noqa: RUF009 (it is a field)
+        Engine.local, "This process, or Ray: on the cluster of RAY_ADDRESS, else on this machine.", panel=_PANEL
+    )
+    workers: int | None = given(
+        None,
+        "Ray: how many workers, each with --threads cores.",
+        min=1,
+        show_default="all there is room for",
+        panel=_PANEL,
+    )
+    gpus: float = given(0.0, "Ray: GPUs per worker; 0.5 lets two share one.", min=0, max=1, panel=_PANEL)
     partition: PartitionDocuments = 10_000
 
 

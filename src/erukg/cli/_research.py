@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["CollectionFolder", "Model", "Output", "console", "task_progress"]
+__all__ = ["CollectionFolder", "Model", "Output", "console", "task_progress", "write_report"]
 
 Model: TypeAlias = Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")]
 CollectionFolder: TypeAlias = Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")]
@@ -27,6 +27,14 @@ def console() -> Console:
 
     out = Console(soft_wrap=False)
     return out if out.is_terminal else Console(width=160)
+
+
+def write_report(report: Mapping[str, Any], output: Path | None) -> None:
+    """Write the report where one was asked for."""
+    from erukg.research.evaluation.reporting import write_json
+
+    if output is not None:
+        write_json(report, output)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from erukg.cli._common import say
-from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress
+from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress, write_report
 
 __all__ = ["app"]
 
@@ -63,11 +63,6 @@ DeviceName: TypeAlias = Annotated[
 ]
 
 
-@app.callback()
-def _group() -> None:
-    """Measure speed and memory, and compare with other systems."""
-
-
 @app.command()
 def run(
     documents: Documents = None,
@@ -92,7 +87,8 @@ def run(
     tables to standard output and progress to standard error.
     """
     from erukg.research.benchmark import Plan, run_benchmark
-    from erukg.research.benchmark.competitors import split_names
+    from erukg.research.benchmark.competitors import competitor_names
+    from erukg.research.benchmark.plan import split_names
     from erukg.research.benchmark.tables import print_report
 
     if no_collection and collection is not None:
@@ -105,7 +101,7 @@ def run(
         **generator,
         documents=limit,
         streamed=streamed,
-        against=split_names(against),
+        against=competitor_names(against),
         cores=cores,
         lucene=lucene,
         paths=tuple(documents or ()),
@@ -113,12 +109,12 @@ def run(
         tagger=tagger,
     )
     if parts is not None:
-        plan = plan.with_parts([part.strip() for part in parts.split(",") if part.strip()])
+        plan = plan.with_parts(split_names(parts))
     texts = _texts(documents, plan.documents)
     with task_progress() as progress:
         report = run_benchmark(plan, texts, progress)
     print_report(console(), report)
-    _write(report, output)
+    write_report(report, output)
 
 
 def _measure_gpu(paths: list[str] | None, full: bool, limit: int | None, output: Path | None, **options: Any) -> None:
@@ -129,7 +125,7 @@ def _measure_gpu(paths: list[str] | None, full: bool, limit: int | None, output:
     with task_progress() as progress:
         report = measure_gpu(plan, _texts(paths, limit or 5000), progress)
     print_gpu(console(), report)
-    _write(report, output)
+    write_report(report, output)
 
 
 @app.command()
@@ -185,17 +181,10 @@ def search(
             step=lambda done, total: progress("sizes of D", done, total),
         )
     print_search(console(), report)
-    _write(report, output)
+    write_report(report, output)
 
 
 def _texts(paths: list[str] | None, limit: int) -> list[str] | None:
     from erukg.research.benchmark.texts import read_texts
 
     return list(islice(read_texts(paths, say), limit)) if paths else None
-
-
-def _write(report: dict[str, Any], output: Path | None) -> None:
-    from erukg.research.evaluation.reporting import write_json
-
-    if output is not None:
-        write_json(report, output)

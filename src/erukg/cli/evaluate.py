@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress
+from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress, write_report
 
 if TYPE_CHECKING:
     from erukg.research.evaluation.keyphrases import Progress
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    name="evaluate",
-    help="Measure how good keyphrases are on test sets.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    name="evaluate", help="Measure how good keyphrases are on test sets.", no_args_is_help=True, rich_markup_mode=None
 )
 
 # Options that several of the commands share.
@@ -64,8 +61,7 @@ ComparedSystems: TypeAlias = Annotated[
 Semantic: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="MODEL",
-        help="Also match by meaning, with a sentence-transformers folder or a file of word vectors.",
+        metavar="MODEL", help="Also match by meaning, with a sentence-transformers folder or a file of word vectors."
     ),
 ]
 RetrievalSets: TypeAlias = Annotated[
@@ -147,11 +143,6 @@ NamedCollections: TypeAlias = Annotated[
 ]
 
 
-@app.callback()
-def _group() -> None:
-    """Measure how good keyphrases are on test sets."""
-
-
 @app.command()
 def keyphrases(
     folders: Sets,
@@ -179,7 +170,6 @@ def keyphrases(
     from erukg.research.evaluation.keyphrase_report import print_report, to_json
     from erukg.research.evaluation.keyphrases import compare as compare_results
     from erukg.research.evaluation.keyphrases import evaluate
-    from erukg.research.evaluation.reporting import write_json
     from erukg.research.evaluation.semantic import PhraseVectors
 
     # What is compared must be run, whether it was also named or not.
@@ -188,14 +178,11 @@ def keyphrases(
     vectors = None if semantic is None else PhraseVectors.load(semantic)
     with _progress() as progress:
         results = evaluate(systems, datasets, store, progress, fresh=fresh, semantic=vectors)
-    comparisons = []
-    if compare is not None:
-        by_name = {result.name: result for result in results}
-        comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed)
-    print_report(console(), datasets, results, comparisons)
-    if output is not None:
-        described = None if vectors is None else vectors.describe()
-        write_json(to_json(datasets, results, comparisons, described), output)
+    by_name = {result.name: result for result in results}
+    comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed) if compare else []
+    found = to_json(datasets, results, comparisons, None if vectors is None else vectors.describe())
+    print_report(console(), found, comparisons)
+    write_report(found, output)
 
 
 @app.command()
@@ -230,7 +217,6 @@ def retrieval(
     continues.
     """
     from erukg.errors import InputError
-    from erukg.research.evaluation.reporting import write_json
     from erukg.research.evaluation.retrieval import METHODS, evaluate, find_sets, make_methods
     from erukg.research.evaluation.retrieval import compare as compare_results
     from erukg.research.evaluation.retrieval.retrieval_report import print_report, to_json
@@ -246,13 +232,10 @@ def retrieval(
     files = find_sets(folders, split, qrels_by_position or ())
     with _progress() as progress:
         sets, results = evaluate(methods, files, store, progress, limit=limit, fresh=fresh)
-    comparisons = []
-    if compare is not None:
-        by_name = {result.name: result for result in results}
-        comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed)
+    by_name = {result.name: result for result in results}
+    comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed) if compare else []
     print_report(console(), sets, results, comparisons)
-    if output is not None:
-        write_json(to_json(sets, results, comparisons), output)
+    write_report(to_json(sets, results, comparisons), output)
 
 
 @app.command()
@@ -283,9 +266,8 @@ def ablations(
     Ctrl-C, the same command continues.
     """
     from erukg.research.evaluation import load_sets
-    from erukg.research.evaluation.ablation_report import print_ablations, to_json
     from erukg.research.evaluation.ablations import StudyInputs, make_studies, named, run_studies
-    from erukg.research.evaluation.reporting import write_json
+    from erukg.research.evaluation.keyphrase_report import ablations_json, print_ablations
 
     options = _options(model, collection, paper, settings, threads)
     folders_by_name = named(models or (), "--models"), named(collections or (), "--collections")
@@ -293,16 +275,15 @@ def ablations(
     studies = make_studies(study or ["all"], StudyInputs(options, *folders_by_name, tagger, fp32))
     with _progress() as progress:
         results = run_studies(studies, datasets, store, progress, fresh=fresh)
-    print_ablations(console(), datasets, studies, results)
-    if output is not None:
-        write_json(to_json(datasets, studies, results, paper), output)
+    found = ablations_json(datasets, studies, results, paper)
+    print_ablations(console(), found)
+    write_report(found, output)
 
 
 @app.command()
 def case(
     texts: Annotated[
-        Path,
-        typer.Argument(help="JSON Lines with a few documents or queries: fields id, title, abstract, text."),
+        Path, typer.Argument(help="JSON Lines with a few documents or queries: fields id, title, abstract, text.")
     ],
     system: Systems = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=50, help="Phrases shown of each kind.")] = 10,
@@ -314,12 +295,10 @@ def case(
 ) -> None:
     """Phrases instead of figures: what each system finds in a few texts, side by side."""
     from erukg.research.evaluation.case import print_case, run_case
-    from erukg.research.evaluation.reporting import write_json
 
     found = run_case(texts, _systems(system, _options(model, collection, paper, settings, None)), top_k)
     print_case(console(), found)
-    if output is not None:
-        write_json(found, output)
+    write_report(found, output)
 
 
 @app.command()

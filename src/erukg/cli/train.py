@@ -101,13 +101,9 @@ def _sources(
         sources.append(forms.Titles(corpus) if titles else forms.Corpus(corpus))
     if unarxive:
         sources.append(forms.Unarxive(unarxive, titles))
-    others = (
-        (forms.CitationContexts, contexts),
-        (forms.Queries, queries),
-        (forms.SciRepEval, scirepeval),
-        (forms.Plain, plain),
-    )
-    return sources + [form(files) for form, files in others if files]
+    kinds = (forms.CitationContexts, forms.Queries, forms.SciRepEval, forms.Plain)
+    others = zip(kinds, (contexts, queries, scirepeval, plain), strict=True)
+    return sources + [kind(files) for kind, files in others if files]
 
 
 def _tagger(name: str) -> Tagger:
@@ -168,19 +164,9 @@ def export(
     from erukg.training.export.folder import LAYOUTS
     from erukg.training.export.folder import export as write
 
+    layouts, exclude = tuple(layout or LAYOUTS), tuple(exact or ())
     written = write(
-        model,
-        out,
-        name,
-        tuple(layout or LAYOUTS),
-        tokenizer,
-        base,
-        base_licence,
-        half,
-        overwrite,
-        tuple(exact or ()),
-        bits == 7,
-        collections_of,
+        model, out, name, layouts, tokenizer, base, base_licence, half, overwrite, exclude, bits == 7, collections_of
     )
     for kind, folder in written.items():
         typer.echo(f"{kind}: {folder}")
@@ -201,7 +187,7 @@ def shrink(
     """Write a smaller base with a trained model's embeddings; train it with that model as its teacher."""
     require("torch", "train", "Shrinking a model")
     from erukg.training.base import load_base, save_base
-    from erukg.training.shrinking import shrink as shrunken
+    from erukg.training.base import shrink as shrunken
 
     small = shrunken(load_base(model)[0], layers, width, heads, inner, tag_width, seed)
     save_base(small, out, tokenizer or model / "tokenizer.json", half=True)

@@ -3,13 +3,3 @@
 `erukg.serving.app.create_app` is the service as an ASGI application, `erukg.serving.server.run` binds a port and serves
 it in one or several processes. `erukg.serving.report` needs none of the service's packages.
 """
-
-from erukg.errors import require
-
-__all__ = ["require_service"]
-
-
-def require_service() -> None:
-    """Raise MissingExtraError unless the packages of the service are installed."""
-    for module in ("starlette", "uvicorn", "httptools", "python_multipart", "pydantic"):
-        require(module, "serve", "The service")

@@ -52,7 +52,7 @@ def create_app(service: Service, *, cors: Sequence[str] = ()) -> ASGIApp:
         return json_response(description)
 
     routes = [Route(o.path, o.handler, methods=[o.method]) for o in operations]
-    pages = {"/openapi.json": description_json, "/": page.index, "/assets/{name}": page.asset}
+    pages = {"/openapi.json": description_json, "/": page.send, "/assets/{name}": page.send}
     routes += [Route(path, handler, methods=["GET"]) for path, handler in pages.items()]
     handle = _error_handler(service)
     inner: ASGIApp = ExceptionMiddleware(_GuardedRouter(routes, service), {Exception: handle, HTTPException: handle})

@@ -13,12 +13,6 @@ __all__ = ["bundle_modules", "inline_page", "page_file"]
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const|let) (\w+))", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
-_LINKED = {
-    "icon": '<link rel="icon" type="image/svg+xml" href="assets/icon.svg">\n',
-    "style": '<link rel="stylesheet" href="assets/style.css">\n',
-    "theme": '<script src="assets/theme.js"></script>\n',
-    "script": '<script type="module" src="assets/app.js"></script>\n',
-}
 
 
 @cache
@@ -66,16 +60,16 @@ def inline_page() -> str:
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     inlined = {
-        "icon": f'<link rel="icon" type="image/svg+xml" href="data:image/svg+xml;base64,{icon}">\n',
-        "style": f"<style>{style}</style>\n",
-        "theme": f"<script>{theme}</script>\n",
-        "script": f'<script type="module">{script}</script>\n',
+        '"assets/icon.svg">': f'"data:image/svg+xml;base64,{icon}">',
+        '<link rel="stylesheet" href="assets/style.css">': f"<style>{style}</style>",
+        '<script src="assets/theme.js"></script>': f"<script>{theme}</script>",
+        ' src="assets/app.js"></script>': f">{script}</script>",
     }
     page = page_file("index.html")
-    for name, line in _LINKED.items():
-        if page.count(line) != 1:
-            raise ValueError(f"The page's index.html does not hold this line once: {line!r}.")
-        page = page.replace(line, inlined[name])
+    for linked, own in inlined.items():
+        if page.count(linked) != 1:
+            raise ValueError(f"The page's index.html does not hold this once: {linked!r}.")
+        page = page.replace(linked, own)
     first = '<meta charset="utf-8">\n'
     return page.replace(first, f'{first}<meta http-equiv="Content-Security-Policy" content="{policy}">\n', 1)
 

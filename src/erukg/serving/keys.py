@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from erukg.errors import InputError
+from erukg.serving.limits import KEY_VARIABLE
 
-__all__ = ["VARIABLE", "Keys", "load_keys"]
+__all__ = ["Keys", "load_keys"]
 
-VARIABLE = "ERUKG_API_KEY"
 _SHORTEST = 8
 _LARGEST_FILE = 1_000_000
 
@@ -43,7 +43,7 @@ def _digest(key: bytes) -> bytes:
 
 def load_keys(file: Path | None) -> Keys:
     """The keys in the environment variable and in the file, one per line; lines that begin with # are comments."""
-    found = [os.environ[VARIABLE]] if os.environ.get(VARIABLE) else []
+    found = [os.environ[KEY_VARIABLE]] if os.environ.get(KEY_VARIABLE) else []
     if file is not None:
         try:
             with file.open("rb") as stream:

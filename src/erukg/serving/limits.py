@@ -1,14 +1,42 @@
-"""The limits of the service: on one request, and on all of them together."""
+"""How to serve, and the limits of the service: on one request, and on all of them together."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from erukg.errors import SettingsError
 
-__all__ = ["ServiceLimits"]
+__all__ = ["KEY_VARIABLE", "ServerOptions", "ServiceLimits"]
+
+KEY_VARIABLE = "ERUKG_API_KEY"
+
+
+def _option(default: object, help: str, *more: str, **settings: Any) -> Any:
+    return field(default=default, metadata={"help": help, "short": more, "settings": settings})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """How to serve: the options of `erukg serve`."""
+
+    host: str = _option("127.0.0.1", "Address to listen on; 0.0.0.0 means all.")
+    port: int = _option(8000, "Port; 0 picks a free one.", min=0, max=65_535)
+    workers: int = _option(1, "Worker processes.", min=1, max=256)
+    threads: int | None = _option(None, "Documents at a time per worker.", min=1, show_default="one per core in all")
+    api_key_file: Path | None = _option(  # noqa: RUF009 (it is a field)
+        None,
+        f"File of API keys, one per line; the variable {KEY_VARIABLE} holds one more.",
+        show_default="none: no key is needed",
+    )
+    cors: list[str] | None = _option(  # noqa: RUF009 (it is a field)
+        None, "An origin whose pages may use the service; may be repeated.", metavar="ORIGIN"
+    )
+    drain_seconds: float = _option(0.5, "On SIGTERM, seconds to keep accepting connections.", min=0, max=3_600)
+    grace_seconds: float = _option(60.0, "Then, seconds to finish accepted requests.", min=1, max=3_600)
+    request_log: bool = _option(True, "One line of JSON per request on standard error.", " /--no-request-log")
 
 
 def _limit(default: float, low: float, high: float, help: str) -> Any:

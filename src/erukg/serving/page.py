@@ -36,18 +36,14 @@ class Page:
             if kind := _TYPES.get(item.name.rpartition(".")[2]):
                 content = item.read_bytes()
                 etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-                self._files[item.name] = content, {**HEADERS, "ETag": etag, "Content-Type": kind}
+                name = item.name if item.name != "index.html" else ""
+                self._files[name] = content, {**HEADERS, "ETag": etag, "Content-Type": kind}
 
-    async def index(self, request: Request) -> Response:
-        return self._send(request, "index.html")
-
-    async def asset(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in self._files or name == "index.html":
+    async def send(self, request: Request) -> Response:
+        """The file of the name in the path, the page itself where there is none."""
+        name = request.path_params.get("name", "")
+        if name not in self._files:
             raise Problem(404, "The page has no file of this name.")
-        return self._send(request, name)
-
-    def _send(self, request: Request, name: str) -> Response:
         content, headers = self._files[name]
         if request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)

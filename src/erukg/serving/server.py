@@ -4,54 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from types import FrameType
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from erukg.backends.threads import cores
 from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
 from erukg.serving.app import create_app
-from erukg.serving.keys import Keys
-from erukg.serving.limits import ServiceLimits
+from erukg.serving.keys import load_keys
+from erukg.serving.limits import ServerOptions, ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics
-from erukg.serving.protocol import protocol
 from erukg.serving.service import PATHS, Comparisons, Service
 from erukg.serving.supervisor import supervise
 
-__all__ = ["ServerOptions", "bind", "run"]
+__all__ = ["bind", "run"]
 
 # How long a computing thread keeps the interpreter before the one that answers gets its turn.
 _SWITCH_SECONDS = 0.001
+_MAX_HEADER_BYTES = 65_536
 # How long requests may still begin on open connections after the last one was accepted.
 _LINGER_SECONDS = 0.5
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerOptions:
-    """How to serve; `erukg serve` has the defaults.
-
-    After the signal to stop, connections are still accepted for `drain_seconds`, so that load balancers notice;
-    accepted requests may then take `grace_seconds`.
-    """
-
-    host: str
-    port: int
-    workers: int
-    threads: int | None
-    limits: ServiceLimits
-    keys: Keys
-    cors: tuple[str, ...]
-    drain_seconds: float
-    grace_seconds: float
-    request_log: bool
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -66,11 +49,14 @@ def bind(host: str, port: int) -> socket.socket:
     return out
 
 
-def run(load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: ServerOptions) -> int:
+def run(
+    load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: ServerOptions, limits: ServiceLimits
+) -> int:
     """Serve until a signal comes; the exit code. `load` is called once, after the port is bound and before workers are
     forked, and gives the generator and the extractors to compare it with."""
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InputError("Several worker processes need a POSIX system; leave out --workers.")
+    keys = load_keys(options.api_key_file)
     log = Log(requests=options.request_log)
     log.capture_uvicorn()
     listening = bind(options.host, options.port)
@@ -79,7 +65,7 @@ def run(load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: Ser
         log.event("warning", message="There is no collection, so no absent phrases are found.")
     host, port = listening.getsockname()[:2]
     log.event("listening", host=host, port=port, workers=options.workers)
-    if not options.keys and host not in ("127.0.0.1", "::1"):
+    if not keys and host not in ("127.0.0.1", "::1"):
         log.event("warning", message="There is no API key: anyone who can reach this address may use the service.")
     metrics = Metrics(PATHS, options.workers)
 
@@ -95,8 +81,8 @@ def run(load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: Ser
         service = Service(
             generator,
             comparisons=comparisons,
-            limits=options.limits,
-            keys=options.keys,
+            limits=limits,
+            keys=keys,
             threads=options.threads or max(1, cores() // options.workers),
             metrics=metrics,
             log=log,
@@ -124,15 +110,15 @@ def _freeze() -> None:
 def _serve(service: Service, options: ServerOptions, listening: socket.socket) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     config = uvicorn.Config(
-        create_app(service, cors=options.cors),
-        http=protocol(options.limits.idle_seconds),
+        create_app(service, cors=options.cors or ()),
+        http=type("Protocol", (_Protocol,), {"idle_seconds": service.limits.idle_seconds}),
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=int(options.limits.idle_seconds) + 1,
+        timeout_keep_alive=int(service.limits.idle_seconds) + 1,
         timeout_graceful_shutdown=int(options.grace_seconds) or 1,
     )
     server = _Server(config, service, options.drain_seconds)
@@ -146,8 +132,9 @@ def _serve(service: Service, options: ServerOptions, listening: socket.socket) -
 class _Server(uvicorn.Server):
     """Stops in three steps, so that no request that reaches it is lost.
 
-    First it announces it (`/readyz`, `Connection: close`) and goes on; then it accepts no more connections, and waits
-    a little for requests on the open ones; then it closes the idle ones and answers the rest.
+    First it announces it (`/readyz`, `Connection: close`) and goes on for `drain_seconds`, so that load balancers
+    notice; then it accepts no more connections, and waits a little for requests on the open ones; then it closes the
+    idle ones and answers the rest, which may take `grace_seconds`.
     """
 
     def __init__(self, config: uvicorn.Config, service: Service, drain_seconds: float) -> None:
@@ -170,10 +157,8 @@ class _Server(uvicorn.Server):
         if self._loop is None:
             self.should_exit = True
         else:
-            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain, self._stop)
-
-    def _stop(self) -> None:
-        self.should_exit = True
+            stop = partial(setattr, self, "should_exit", True)
+            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain, stop)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for listening in sockets or []:
@@ -196,8 +181,70 @@ class _Server(uvicorn.Server):
             except (BlockingIOError, ConnectionAbortedError):
                 return
             connection.setblocking(False)
-            await self._loop.connect_accepted_socket(self._protocol, connection)
+            make: Any = self.config.http_protocol_class
+            state = {"server_state": self.server_state, "app_state": self.lifespan.state, "_loop": self._loop}
+            make = partial(make, config=self.config, **state)
+            await self._loop.connect_accepted_socket(make, connection)
 
-    def _protocol(self) -> asyncio.Protocol:
-        make: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
-        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state, _loop=self._loop)
+
+class _Protocol(HttpToolsProtocol):
+    """HTTP/1.1 on one connection, with limits that the server library lacks: on headers, in bytes and time.
+
+    Closes connections without a whole request in time or with endless headers; errors are JSON here too.
+    """
+
+    idle_seconds = 30.0
+    _timer: asyncio.TimerHandle | None = None
+    _unread = 0
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._arm()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unread += len(data)
+        super().data_received(data)
+        if self._busy():
+            self._disarm()
+        elif self._unread > _MAX_HEADER_BYTES and self.cycle is None and not self.transport.is_closing():
+            self._refuse(431, "The request's headers are too large.")
+
+    def on_headers_complete(self) -> None:
+        self._unread = 0
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self._busy() and not self.transport.is_closing():
+            self._arm()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "This is not a valid HTTP/1.1 request.")
+
+    def _busy(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _arm(self) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(self.idle_seconds, self._expired)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expired(self) -> None:
+        # Also ends the rest of a body that was refused: until now it was read and thrown away, so that the
+        # client could see the refusal.
+        if not self._busy() and not self.transport.is_closing():
+            self.transport.close()
+
+    def _refuse(self, status: int, sentence: str) -> None:
+        body = json.dumps({"error": sentence}).encode()
+        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        self.transport.write(STATUS_LINE[status] + head + body)
+        self.transport.close()

@@ -36,9 +36,9 @@ def supervise(
         # Closed here too: otherwise connections would still queue up where nobody accepts them.
         listening.close()
         supervisor.stop(patience + 5)
+        return code
     finally:
         supervisor.restore_signals()
-    return code
 
 
 class _Supervisor:

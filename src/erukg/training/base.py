@@ -1,4 +1,4 @@
-"""Weights of models: from a Hugging Face folder or an ONNX export, random ones for trials, and to a folder."""
+"""Weights of models: from a Hugging Face folder, an ONNX export or a larger model, random ones, and to a folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from erukg.errors import ModelError, require
+from erukg.errors import ModelError, SettingsError, require
 from erukg.training.folders import read_json, write_json
 from erukg.training.model import Shape, TermModel
 
@@ -22,6 +22,7 @@ __all__ = [
     "random_base",
     "read_weights",
     "save_base",
+    "shrink",
     "split_weights",
 ]
 
@@ -190,3 +191,28 @@ def from_onnx(path: str | Path, config: str | Path) -> TermModel:
             raise ModelError(f"Tensor '{bare}' in {path} is {list(source.shape)}, not {list(tensor.shape)}.")
         tensor.copy_(source)
     return model
+
+
+def shrink(
+    model: TermModel, layers: int, width: int, heads: int, inner: int, tag_width: int, seed: int = 0
+) -> TermModel:
+    """A model of the sizes given whose embeddings are those of `model` along their `width` strongest directions.
+
+    Its layers are random: train it, best with `model` as its teacher.
+    """
+    old = model.shape
+    if not 1 <= width <= old.hidden_size or heads < 1 or width % heads:
+        raise SettingsError(f"The width must be a multiple of the heads ({heads}) and at most {old.hidden_size}.")
+    if layers < 1 or inner < 1 or tag_width < 1:
+        raise SettingsError("A model needs at least one layer, one inner unit and one unit of its tag head.")
+    small = random_base(
+        Shape(old.vocab_size, width, layers, heads, inner, old.max_positions, old.type_vocab_size, old.eps, tag_width),
+        seed,
+    )
+    source, target = model.state_dict(), small.state_dict()
+    directions = torch.linalg.svd(model.word_embeddings.detach().float(), full_matrices=False).Vh[:width].T
+    for name in ("word_embeddings", "position_embeddings", "token_type_embeddings"):
+        key = f"bert.embeddings.{name}.weight"
+        target[key].copy_(source[key].float() @ directions)
+    target["cls.predictions.bias"].copy_(source["cls.predictions.bias"])
+    return small

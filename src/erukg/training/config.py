@@ -118,23 +118,15 @@ class TrainConfig:
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=1) + "\n"
-
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
         """Build from plain values, naming what is unknown or of the wrong kind."""
         values = dict(values)
-        if "preset" in values:
-            start = preset(str(values.pop("preset"))).to_dict()
-            for key in STAGES:
-                if isinstance(values.get(key), dict):
-                    values[key] = {**start[key], **values[key]}
-            values = {**start, **values}
+        start = preset(str(values.pop("preset"))).to_dict() if "preset" in values else {}
         for key in STAGES:
             if isinstance(values.get(key), dict):
-                values[key] = _build(Stage, values[key], f"{key}.")
-        config: TrainConfig = _build(cls, values, "")
+                values[key] = {**start.get(key, {}), **values[key]}
+        config: TrainConfig = _build(cls, {**start, **values}, "")
         config._check()
         return config
 
@@ -169,6 +161,8 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     for kind in kinds:
         origin = typing.get_origin(kind)
+        if kind is Stage and isinstance(value, dict):
+            return _build(Stage, value, f"{name}.")
         if kind is type(None) and value is None:
             return None
         if kind is float and isinstance(value, int | float) and not isinstance(value, bool):

@@ -124,7 +124,7 @@ class TrainingData:
 
 
 class Batches:
-    """Batches of a prepared folder; what a method returns depends on its step alone. Thread-safe."""
+    """Batches of a prepared folder, one method per stage; what it returns depends on its step alone. Thread-safe."""
 
     def __init__(self, data: TrainingData, config: TrainConfig, max_positions: int = 512) -> None:
         self.data, self.config = data, config
@@ -159,14 +159,9 @@ class Batches:
         # Two passes at a time of each sequence: a batch may need the end of one and the beginning of the next.
         self._order = lru_cache(2 * len(self.rows) + 4)(self._shuffled)
         self._tagged = data.tagged()
-        if self._tagged is not None:
-            self._tag_rows = np.flatnonzero(np.asarray(self._tagged[3]) == 0)
-            if not len(self._tag_rows):
-                self._tagged = None
-
-    @property
-    def has_tags(self) -> bool:
-        return self._tagged is not None
+        split = np.zeros(0) if self._tagged is None else np.asarray(self._tagged[3])
+        self._tag_rows, self._held_out = np.flatnonzero(split == 0), np.flatnonzero(split == 1)
+        self.has_tags = len(self._tag_rows) > 0
 
     def _stream(self, stream: int, rows: int, start: int, count: int) -> NDArray[np.int64]:
         """Items start … start+count of an endless sequence of shuffled passes over `rows` items."""
@@ -202,8 +197,8 @@ class Batches:
         mask = np.arange(width)[None, :] < (lengths + 2)[:, None]
         return Group(ids, mask), row, column + 1, source
 
-    def triplets(self, step: int, batch: int, tag_batch: int = 0) -> TripletBatch:
-        """Batch `step` of the SPLADE stage."""
+    def splade(self, step: int, batch: int) -> TripletBatch:
+        """Batch `step` of the SPLADE stage, with tagged texts where they count."""
         data = self.data
         rng = np.random.default_rng([self.config.seed, _SPLADE, step])
         chosen, keep = [], []
@@ -234,7 +229,8 @@ class Batches:
         lengths = np.minimum(ends - starts, self.document_length - 2)
         parts, order = self._by_length(lengths)
         groups = [self._pad(data.ids, starts[p], lengths[p], self.document_length)[0] for p in parts]
-        tags = self.tags(step, tag_batch) if tag_batch and self.has_tags else None
+        with_tags = self.has_tags and self.config.tag_weight and self.config.tag_batch
+        tags = self.tags(step, self.config.tag_batch) if with_tags else None
         return TripletBatch(group, groups, order, references, documents, tags)
 
     def _cropped(self, begin: int, length: int, rng: np.random.Generator) -> tuple[int, int]:
@@ -280,16 +276,13 @@ class Batches:
 
     def tags(self, step: int, batch: int) -> TagBatch:
         """Batch `step` of tagged texts of the training split."""
-        if self._tagged is None:
+        if not self.has_tags:
             raise TrainingError(f"{self.data.folder} has no tagged texts; prepare them or leave the tag head out.")
-        rows = self._tag_rows[self._stream(_TAG_ORDER, len(self._tag_rows), step * batch, batch)]
-        return self._tag_batch(rows)
+        return self._tag_batch(self._tag_rows[self._stream(_TAG_ORDER, len(self._tag_rows), step * batch, batch)])
 
     def held_out_tags(self, batch: int, limit: int) -> Iterator[TagBatch]:
         """Tagged texts that training does not see."""
-        if self._tagged is None:
-            return
-        rows = np.flatnonzero(np.asarray(self._tagged[3]) == 1)[:limit]
+        rows = self._held_out[:limit] if self.has_tags else self._held_out[:0]
         for start in range(0, len(rows), batch):
             yield self._tag_batch(rows[start : start + batch])
 

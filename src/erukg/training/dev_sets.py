@@ -28,21 +28,21 @@ __all__ = ["DevSummary", "prepare_dev"]
 
 @dataclass(frozen=True, slots=True)
 class DevSummary:
-    """What was written; `reachable` is the share of the present gold that is among the candidates."""
+    """What was written; `reached` of the present gold phrases are among the candidates."""
 
     file: Path
-    documents: int
-    without_gold: int
-    gold: int
-    reachable: float
-    candidates: float
+    documents: int = 0
+    without_gold: int = 0
+    gold: int = 0
+    reached: int = 0
+    candidates: int = 0
 
     def __str__(self) -> str:
+        each = max(1, self.documents)
         return (
             f"{self.file}: {self.documents:,} documents ({self.without_gold:,} without present gold), "
-            f"{self.gold / max(1, self.documents):.1f} present gold phrases "
-            f"and {self.candidates:.1f} candidates each, "
-            f"{self.reachable:.1%} of the gold among the candidates"
+            f"{self.gold / each:.1f} present gold phrases and {self.candidates / each:.1f} candidates each, "
+            f"{self.reached / max(1, self.gold):.1%} of the gold among the candidates"
         )
 
 
@@ -63,21 +63,14 @@ def prepare_dev(data: Dataset, tagger: Tagger, out: str | Path, *, quiet: bool =
             bar.advance()
             row = _row(record, tagger)
             if not row["gold"]:
-                counts["without gold"] += 1
+                counts["without_gold"] += 1
                 continue
             lines.write(json.dumps(row, separators=(",", ":"), ensure_ascii=False) + "\n")
             counts["documents"] += 1
             counts["candidates"] += len(row["stems"])
             counts["gold"] += len(set(row["gold"].values()))
             counts["reached"] += len({row["gold"][stem] for stem in row["stems"].values() if stem in row["gold"]})
-    return DevSummary(
-        file=file,
-        documents=counts["documents"],
-        without_gold=counts["without gold"],
-        gold=counts["gold"],
-        reachable=counts["reached"] / max(1, counts["gold"]),
-        candidates=counts["candidates"] / max(1, counts["documents"]),
-    )
+    return DevSummary(file, **counts)
 
 
 def _row(record: Record, tagger: Tagger) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Folders that are whole or not there, and the JSON files in them."""
+"""Folders that are whole or not there, and the JSON files and arrays in them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from erukg.errors import ModelError, TrainingError
 from erukg.io.publish import publish_folder, publish_text
 
-__all__ = ["new_folder", "prepared_folder", "read_json", "replace_folder", "write_json"]
+__all__ = ["ArrayWriter", "new_folder", "prepared_folder", "read_json", "replace_folder", "write_json"]
 
 
 @contextmanager
@@ -80,3 +83,40 @@ def new_folder(path: Path, overwrite: bool) -> Iterator[Path]:
         raise ModelError(f"{path} exists already; give another folder or allow overwriting it.")
     with replace_folder(path) as part:
         yield part
+
+
+class ArrayWriter:
+    """A .npy file that grows at its end; readable by `numpy.load` once closed.
+
+    With `columns` each row holds that many values, otherwise the array is flat.
+    """
+
+    def __init__(self, path: Path, dtype: str, columns: int | None = None) -> None:
+        self.dtype = np.dtype(dtype).newbyteorder("<")
+        self.columns = columns
+        self.values = 0
+        self._file = path.open("wb")
+        self._write_header()
+
+    def append(self, values: ArrayLike) -> None:
+        """Write more values at the end."""
+        block = np.ascontiguousarray(values, dtype=self.dtype)
+        self.values += block.size
+        self._file.write(block.tobytes())
+
+    def __enter__(self) -> ArrayWriter:
+        return self
+
+    def close(self, *error: object) -> None:
+        """State the final length in the header and close the file."""
+        self._file.seek(0)
+        self._write_header()
+        self._file.close()
+
+    __exit__ = close
+
+    def _write_header(self) -> None:
+        # NumPy pads its headers, so that one with a greater length fits where the first one stood.
+        shape = (self.values,) if self.columns is None else (self.values // self.columns, self.columns)
+        fields = {"descr": self.dtype.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, fields)

@@ -5,15 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-__all__ = [
-    "contrastive_mask",
-    "flops",
-    "ramp",
-    "rank_loss",
-    "score_distillation",
-    "tag_loss",
-    "term_distillation",
-]
+__all__ = ["contrastive_mask", "flops", "ramp", "rank_loss", "score_distillation", "tag_loss", "term_distillation"]
 
 
 def contrastive_mask(references: torch.Tensor, documents: torch.Tensor) -> torch.Tensor:

@@ -6,7 +6,7 @@ Parameter names are those of `transformers.BertForMaskedLM`, so the same weights
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -20,17 +20,12 @@ from erukg.training.pooling import compiled, max_pool_terms
 __all__ = ["Outputs", "Shape", "TermModel"]
 
 TAG_WIDTH = 256
-# Fields of `Shape` and their names in Hugging Face's config.json.
+# Fields of `Shape` that have other names in Hugging Face's config.json.
 _CONFIG_KEYS = {
-    "vocab_size": "vocab_size",
-    "hidden_size": "hidden_size",
     "layers": "num_hidden_layers",
     "heads": "num_attention_heads",
-    "intermediate_size": "intermediate_size",
     "max_positions": "max_position_embeddings",
-    "type_vocab_size": "type_vocab_size",
     "eps": "layer_norm_eps",
-    "tag_width": "tag_width",
 }
 
 
@@ -58,15 +53,18 @@ class Shape:
             )
         if config.get("position_embedding_type", "absolute") != "absolute":
             raise ModelError("A base model must have absolute position embeddings; choose another base.")
-        found: dict[str, Any] = {field: config[key] for field, key in _CONFIG_KEYS.items() if key in config}
-        return cls(**found)
+        return cls(**{name: config[key] for name, key in cls._keys() if key in config})
+
+    @classmethod
+    def _keys(cls) -> list[tuple[str, str]]:
+        return [(f.name, _CONFIG_KEYS.get(f.name, f.name)) for f in fields(cls)]
 
     def to_config(self) -> dict[str, Any]:
         """The Hugging Face configuration of `BertForMaskedLM` with these sizes."""
         return {
             "architectures": ["BertForMaskedLM"],
             "model_type": "bert",
-            **{key: getattr(self, field) for field, key in _CONFIG_KEYS.items()},
+            **{key: getattr(self, name) for name, key in self._keys()},
             "hidden_act": "gelu",
             "hidden_dropout_prob": 0.1,
             "attention_probs_dropout_prob": 0.1,
@@ -85,13 +83,9 @@ class Outputs:
     mask: torch.Tensor
 
 
-class _Node(nn.Module):  # type: ignore[misc]
-    """A namespace: holds sub-modules under the names BERT gives them."""
-
-    def __init__(self, /, **children: nn.Module) -> None:
-        super().__init__()
-        for name, child in children.items():
-            self.add_module(name, child)
+def _node(**children: nn.Module) -> Any:
+    """Sub-modules under the names BERT gives them."""
+    return nn.ModuleDict(children)
 
 
 def _bert_layer(
@@ -123,33 +117,31 @@ class TermModel(nn.Module):  # type: ignore[misc]
         def norm() -> nn.Module:
             return nn.LayerNorm(width, eps=eps)
 
-        embeddings = _Node(
+        embeddings = _node(
             word_embeddings=nn.Embedding(shape.vocab_size, width, padding_idx=0),
             position_embeddings=nn.Embedding(shape.max_positions, width),
             token_type_embeddings=nn.Embedding(shape.type_vocab_size, width),
             LayerNorm=norm(),
         )
         layers = nn.ModuleList(
-            _Node(
-                attention=_Node(
-                    self=_Node(
-                        query=nn.Linear(width, width),
-                        key=nn.Linear(width, width),
-                        value=nn.Linear(width, width),
+            _node(
+                attention=_node(
+                    self=_node(
+                        query=nn.Linear(width, width), key=nn.Linear(width, width), value=nn.Linear(width, width)
                     ),
-                    output=_Node(dense=nn.Linear(width, width), LayerNorm=norm()),
+                    output=_node(dense=nn.Linear(width, width), LayerNorm=norm()),
                 ),
-                intermediate=_Node(dense=nn.Linear(width, shape.intermediate_size)),
-                output=_Node(dense=nn.Linear(shape.intermediate_size, width), LayerNorm=norm()),
+                intermediate=_node(dense=nn.Linear(width, shape.intermediate_size)),
+                output=_node(dense=nn.Linear(shape.intermediate_size, width), LayerNorm=norm()),
             )
             for _ in range(shape.layers)
         )
-        self.bert = _Node(embeddings=embeddings, encoder=_Node(layer=layers))
-        predictions = _Node(transform=_Node(dense=nn.Linear(width, width), LayerNorm=norm()))
+        self.bert = _node(embeddings=embeddings, encoder=_node(layer=layers))
+        predictions = _node(transform=_node(dense=nn.Linear(width, width), LayerNorm=norm()))
         predictions.register_parameter("bias", nn.Parameter(torch.zeros(shape.vocab_size)))
-        self.cls = _Node(predictions=predictions)
+        self.cls = _node(predictions=predictions)
         states = len(self.tag_layers) * width
-        self.tag = _Node(
+        self.tag = _node(
             project=nn.Linear(states, 2 * shape.tag_width, bias=False), out=nn.Linear(shape.tag_width, len(TAG_CLASSES))
         )
         self.tag.register_parameter("bias", nn.Parameter(torch.zeros(shape.tag_width)))
@@ -179,11 +171,7 @@ class TermModel(nn.Module):  # type: ignore[misc]
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor) -> Outputs:
         """All hidden states of `ids` [batch, length]; `mask` is true on tokens, which come first in a row."""
-        return self.encode_embeddings(F.embedding(ids, self.word_embeddings), mask)
-
-    def encode_embeddings(self, rows: torch.Tensor, mask: torch.Tensor) -> Outputs:
-        """The same from rows of the word-embedding table."""
-        node = self.bert.embeddings
+        node, rows = self.bert.embeddings, F.embedding(ids, self.word_embeddings)
         x = rows + node.position_embeddings.weight[: rows.shape[1]] + node.token_type_embeddings.weight[0]
         x = F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
         dropout = self.dropout if self.training else 0.0
@@ -196,12 +184,8 @@ class TermModel(nn.Module):  # type: ignore[misc]
             hidden.append(x)
         return Outputs(hidden, mask)
 
-    def states(self, outputs: Outputs) -> torch.Tensor:
-        """Last hidden states after the head's transform: what the output embeddings are multiplied with."""
-        return self.transform(outputs.hidden[-1])
-
     def transform(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Dense, GELU, LayerNorm of the masked-language head."""
+        """Dense, GELU, LayerNorm of the masked-language head: what the output embeddings are multiplied with."""
         node = self.cls.predictions.transform
         x = F.gelu(F.linear(hidden, node.dense.weight, node.dense.bias))
         return F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
@@ -212,9 +196,8 @@ class TermModel(nn.Module):  # type: ignore[misc]
 
     def terms(self, outputs: Outputs) -> torch.Tensor:
         """Term weights w [batch, V] = log(1 + relu(max over tokens of the logits)) (Eq. 1)."""
-        return max_pool_terms(
-            self.states(outputs), outputs.mask, self.word_embeddings, self.cls.predictions.bias, self.compiled
-        )
+        states = self.transform(outputs.hidden[-1])
+        return max_pool_terms(states, outputs.mask, self.word_embeddings, self.cls.predictions.bias, self.compiled)
 
     @property
     def tag_layers(self) -> tuple[int, int, int]:

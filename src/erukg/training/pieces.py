@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from erukg.backends.threads import cores
 from erukg.core.document import Document
 from erukg.errors import TrainingError
-from erukg.training.arrays import ArrayWriter
+from erukg.training.folders import ArrayWriter
 
 __all__ = ["PieceWriter", "TokenizerPool", "load_tokenizer", "save_tokenizer"]
 
@@ -72,7 +72,7 @@ class TokenizerPool:
                 self.jobs, multiprocessing.get_context("fork"), _start_worker, (tokenizer.to_str(),)
             )
             # Fork now, before the caller starts threads whose locks a child would inherit.
-            self._pool.submit(_nothing).result()
+            self._pool.submit(int).result()
         else:
             self.jobs = 1
             self._pool = ThreadPoolExecutor(1)
@@ -85,7 +85,7 @@ class TokenizerPool:
     def __enter__(self) -> TokenizerPool:
         return self
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
 
@@ -100,10 +100,6 @@ def _start_worker(tokenizer: str) -> None:
     _worker_tokenizer = Tokenizer.from_str(tokenizer)
 
 
-def _nothing() -> None:
-    """What the first worker does."""
-
-
 def _encode(tokenizer: Any, texts: Sequence[tuple[str, str]], longest: int) -> Block:
     tokenizer = tokenizer or _worker_tokenizer
     # Text that spells "[SEP]" is text, not the end of a sequence.
@@ -116,11 +112,7 @@ def _encode(tokenizer: Any, texts: Sequence[tuple[str, str]], longest: int) -> B
     rows = [(first + second)[:longest] for first, second in zip(pieces[::2], pieces[1::2], strict=True)]
     lengths = np.array([len(row) for row in rows], np.uint16)
     heads = np.minimum([len(first) for first in pieces[::2]], lengths).astype(np.uint16)
-    return (
-        np.fromiter((i for row in rows for i in row), np.uint16, int(lengths.sum(dtype=np.int64))),
-        lengths,
-        heads,
-    )
+    return np.array([i for row in rows for i in row], np.uint16), lengths, heads
 
 
 class PieceWriter:
@@ -131,8 +123,8 @@ class PieceWriter:
     """
 
     def __init__(self, pool: TokenizerPool, folder: Path, name: str, longest: int, *, titles: bool = False) -> None:
-        self.lengths = np.zeros(0, np.uint16)
-        self.heads = np.zeros(0, np.uint16)
+        self.lengths = self.heads = np.zeros(0, np.uint16)
+        self._lengths, self._heads = [self.lengths], [self.heads]
         self._pool = pool
         self._longest = longest
         self._ids = ArrayWriter(folder / f"{name}.ids.npy", "uint16")
@@ -141,7 +133,6 @@ class PieceWriter:
         self._titles = ArrayWriter(folder / f"{name}.titles.npy", "uint16") if titles else None
         self._waiting: list[tuple[str, str]] = []
         self._pending: deque[Future[Block]] = deque()
-        self._blocks: list[Block] = []
         self._count = 0
 
     def __len__(self) -> int:
@@ -160,17 +151,15 @@ class PieceWriter:
         self._submit()
         while self._pending:
             self._write()
-        if self._blocks:
-            self.lengths = np.concatenate([self.lengths, *(block[1] for block in self._blocks)])
-            self.heads = np.concatenate([self.heads, *(block[2] for block in self._blocks)])
-            self._blocks.clear()
+        self.lengths, self.heads = (np.concatenate(blocks) for blocks in (self._lengths, self._heads))
+        self._lengths, self._heads = [self.lengths], [self.heads]
 
     def __enter__(self) -> PieceWriter:
         return self
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         try:
-            if error is None:
+            if kind is None:
                 self.flush()
         finally:
             for writer in filter(None, (self._ids, self._offsets, self._titles)):
@@ -195,4 +184,5 @@ class PieceWriter:
         self._ids.append(ids)
         if self._titles is not None:
             self._titles.append(heads)
-        self._blocks.append((ids[:0], lengths, heads))
+        self._lengths.append(lengths)
+        self._heads.append(heads)

@@ -31,11 +31,7 @@ def padding(vocabulary: int) -> int:
 
 
 def max_pool_terms(
-    states: torch.Tensor,
-    mask: torch.Tensor,
-    embeddings: torch.Tensor,
-    bias: torch.Tensor,
-    compile: bool = False,
+    states: torch.Tensor, mask: torch.Tensor, embeddings: torch.Tensor, bias: torch.Tensor, compile: bool = False
 ) -> torch.Tensor:
     """Term weights [batch, V] of Eq. 1 from transformed states [batch, length, H].
 

@@ -44,18 +44,14 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             # A model that is refused is written too: its figures may be what one wants to see.
             if options.parts is not None and trainer.finished:
-                _write_parts(trainer.output / "model", options.parts)
+                model = trainer.output / "model"
+                split_weights(read_weights(model), options.parts)  # `load_base` reads either
+                for name in ("config.json", "run.json"):
+                    shutil.copyfile(model / name, options.parts / name)
     except (ErukgError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def _write_parts(model: Path, target: Path) -> None:
-    """Copy a finished model folder with its weights in parts; `load_base` reads either."""
-    split_weights(read_weights(model), target)
-    for name in ("config.json", "run.json"):
-        shutil.copyfile(model / name, target / name)
 
 
 if __name__ == "__main__":

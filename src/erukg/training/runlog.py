@@ -46,17 +46,12 @@ class RunLog:
         self.sums: dict[str, torch.Tensor] = {}
         self.counts: Counter[str] = Counter()
 
-    def add(
-        self, total: torch.Tensor, parts: dict[str, torch.Tensor], norm: torch.Tensor, skipped: torch.Tensor
-    ) -> None:
-        """Add one step's figures; nothing is read back yet."""
-        for name, value in {"loss": total, **parts, "norm": norm}.items():
-            self._add(name, torch.nan_to_num(value.detach().float(), nan=0.0, posinf=0.0, neginf=0.0))
-        self._add("skipped", skipped)
-
-    def _add(self, name: str, value: torch.Tensor) -> None:
-        self.sums[name] = self.sums[name] + value if name in self.sums else value
-        self.counts[name] += 1
+    def add(self, figures: dict[str, torch.Tensor], skipped: torch.Tensor) -> None:
+        """Add one step's figures and whether it was skipped; nothing is read back yet."""
+        for name, value in {**figures, "skipped": skipped}.items():
+            finite = torch.nan_to_num(value.detach().float(), nan=0.0, posinf=0.0, neginf=0.0)
+            self.sums[name] = self.sums[name] + finite if name in self.sums else finite
+            self.counts[name] += 1
 
     def flush(self, step: int, progress: float, rate: float) -> dict[str, float]:
         """Means since the last flush (skipped steps: how many), printed and written."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,8 @@ from erukg.training.pooling import padding
 __all__ = ["Losses", "Stepper", "to_tensors"]
 
 
-@dataclass(slots=True)
-class Losses:
-    """The loss to minimise and what is logged of it: its parts, and now and then the numbers of non-zero terms."""
-
-    total: torch.Tensor
-    parts: dict[str, torch.Tensor]
+Losses = tuple[torch.Tensor, dict[str, torch.Tensor]]
+"""The loss to minimise and what is logged of it: its parts, and now and then the numbers of non-zero terms."""
 
 
 def to_tensors(batch: Any, pin: bool) -> Any:
@@ -45,17 +40,15 @@ def to_tensors(batch: Any, pin: bool) -> Any:
 
 
 class Stepper:
-    """Losses of a batch under one configuration, model and any number of teachers."""
+    """Losses of a batch under one configuration, model and any number of teachers; each stage has a method of its name.
+
+    These get the batch, the progress of the stage from 0 to 1, and whether figures that take time are wanted.
+    """
 
     def __init__(
         self, config: TrainConfig, model: TermModel, teachers: Sequence[TermModel], device: torch.device
     ) -> None:
         self.config, self.model, self.teachers, self.device = config, model, teachers, device
-        self.steps: dict[str, Callable[[Any, float, bool], Losses]] = {
-            "mlm": self.mlm,
-            "splade": self.splade,
-            "tags": self.tags,
-        }
 
     def _to(self, tensor: Any) -> torch.Tensor:
         moved: torch.Tensor = tensor.to(self.device, non_blocking=True)
@@ -69,7 +62,6 @@ class Stepper:
 
     def mlm(self, batch: MlmBatch, progress: float, detail: bool) -> Losses:
         """Masked-language loss, with logits of masked positions only."""
-        del progress, detail
         picked, labels = [], []
         with self.autocast():
             for group, position, label in zip(batch.groups, batch.positions, batch.labels, strict=True):
@@ -82,7 +74,7 @@ class Stepper:
             # The added columns can never be the answer.
             logits = F.linear(states, table, F.pad(self.model.cls.predictions.bias, (0, extra), value=-1e4))
         loss = F.cross_entropy(logits.float(), torch.cat(labels))
-        return Losses(loss, {"mlm": loss})
+        return loss, {"mlm": loss}
 
     def _represent(self, model: TermModel, batch: TripletBatch) -> tuple[torch.Tensor, ...]:
         with self.autocast():
@@ -106,8 +98,7 @@ class Stepper:
 
     def splade(self, batch: TripletBatch, progress: float, detail: bool) -> Losses:
         """Ranking, FLOPS, dense contrast, tags and distillation of one batch of triplets."""
-        config = self.config
-        order = self._to(batch.order)
+        config, order = self.config, self._to(batch.order)
         masked = losses.contrastive_mask(self._to(batch.reference_numbers), self._to(batch.document_numbers))
         q, d, q_vector, d_vector = self._represent(self.model, batch)
         # Documents are in order of length: put the columns of the scores right, not the wide rows of `d`.
@@ -138,7 +129,7 @@ class Stepper:
             with torch.no_grad():
                 parts["terms_q"] = (q > 0).sum(1).float().mean()
                 parts["terms_d"] = (d > 0).sum(1).float().mean()
-        return Losses(total, parts)
+        return total, parts
 
     def _tag_loss(self, batch: TagBatch, detach: bool) -> torch.Tensor:
         with self.autocast():
@@ -149,9 +140,8 @@ class Stepper:
 
     def tags(self, batch: TagBatch, progress: float, detail: bool) -> Losses:
         """Tag loss with the encoder left as it is."""
-        del progress, detail
         loss = self._tag_loss(batch, True)
-        return Losses(loss, {"tags": loss})
+        return loss, {"tags": loss}
 
     # -- reading the model between steps ---------------------------------------------------------------------
 
@@ -170,9 +160,8 @@ class Stepper:
             ids[i, : len(pieces) + 2] = [vocabulary.cls, *pieces.tolist(), vocabulary.sep]
             mask[i, : len(pieces) + 2] = True
         with self._inference():
-            found = self.model.terms(
-                self.model.encode(self._to(torch.from_numpy(ids)), self._to(torch.from_numpy(mask)))
-            )
+            outputs = self.model.encode(self._to(torch.from_numpy(ids)), self._to(torch.from_numpy(mask)))
+            found = self.model.terms(outputs)
         for (row, _), of_span in zip(spans, found.float().cpu().numpy(), strict=True):
             np.maximum(weights[row], of_span, out=weights[row])
         weights[:, vocabulary.special] = 0

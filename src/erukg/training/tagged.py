@@ -22,11 +22,10 @@ from erukg.core.tagging import Tagger
 from erukg.errors import InputError, TrainingError
 from erukg.io.objects import numbered_lines, parse_object
 from erukg.io.progress import progress
-from erukg.training.arrays import ArrayWriter
 from erukg.training.config import TAG_CLASSES
-from erukg.training.folders import prepared_folder, write_json
+from erukg.training.folders import ArrayWriter, prepared_folder, write_json
 from erukg.training.pieces import load_tokenizer
-from erukg.training.references.base import paper_of
+from erukg.training.references.base import Paper, paper_of
 from erukg.training.references.rows import Problems, read_lines
 
 __all__ = ["FORMAT", "LONGEST", "TaggedSummary", "TaggedText", "prepare_tagged", "read_tagged", "tag_files"]
@@ -84,18 +83,11 @@ def prepare_tagged(
         split = np.zeros(documents, np.uint8)
         split[Random(f"{seed}:held out").sample(range(documents), held_out)] = 1
         np.save(folder / "split.npy", split, allow_pickle=False)
-        meta = {
-            "format": FORMAT,
-            "version": 1,
-            "classes": list(TAG_CLASSES),
-            "documents": documents,
-            "held_out": held_out,
-            "words": sum(classes.values()),
-            "tagger": tagger,
-            "seed": seed,
-        }
+        words = sum(classes.values())
+        meta = {"format": FORMAT, "version": 1, "classes": list(TAG_CLASSES), "documents": documents}
+        meta |= {"held_out": held_out, "words": words, "tagger": tagger, "seed": seed}
         write_json(folder / "meta.json", meta)
-    return TaggedSummary(out, documents, held_out, sum(classes.values()), classes, time.monotonic() - begun)
+    return TaggedSummary(out, documents, held_out, words, classes, time.monotonic() - begun)
 
 
 def _write(
@@ -133,36 +125,30 @@ def tag_files(files: Sequence[Path], tagger: Tagger, count: int, seed: int) -> I
     missing = 0
     for path, share in sorted(zip(files, shares, strict=True), key=lambda item: (item[0].stat().st_size, item[0])):
         drawn = 0
-        for title, abstract in _drawn(path, share + missing, seed):
-            words: list[str] = []
-            tags: list[str] = []
-            for part in (title, abstract):
-                of_part = Document.parse(part).words
-                words += of_part
-                tags += tagger.tag(of_part)
-            yield words, tags
+        for paper in _drawn(path, share + missing, seed):
+            parts = [Document.parse(part).words for part in (paper.title, paper.abstract)]
+            tags = [tag for words in parts for tag in tagger.tag(words)]
+            yield [word for words in parts for word in words], tags
             drawn += 1
         missing = share + missing - drawn
 
 
-def _drawn(path: Path, count: int, seed: int) -> list[tuple[str, str]]:
+def _drawn(path: Path, count: int, seed: int) -> list[Paper]:
     """A uniform sample of the documents of a file (a reservoir of its lines), in the order of the file."""
     random = Random(f"{seed}:{path.name}")
-    problems = Problems.quiet()
+    problems = Problems(tolerance=1)
     kept: list[tuple[int, str]] = []
     for seen, line in enumerate(read_lines(path, problems)):
         if seen < count:
             kept.append((line.number, line.text))
         elif (place := random.randrange(seen + 1)) < count:
             kept[place] = (line.number, line.text)
-    found: list[tuple[str, str]] = []
+    found: list[Paper] = []
     for number, text in sorted(kept):
         try:
-            paper = paper_of(parse_object(text))
+            found.append(paper_of(parse_object(text)))
         except InputError as error:
             problems.add(path, number, str(error))
-            continue
-        found.append((paper.title, paper.abstract))
     if kept and not found:
         raise TrainingError(f"{path} holds no document ({problems.examples[0]}); give a corpus in JSON Lines.")
     return found

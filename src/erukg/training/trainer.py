@@ -21,7 +21,6 @@ from erukg.training.config import STAGES, Stage, TrainConfig
 from erukg.training.data import Batches, TrainingData
 from erukg.training.dev_scoring import load_dev, score_documents
 from erukg.training.folders import read_json, replace_folder, write_json
-from erukg.training.model import TermModel
 from erukg.training.runlog import RunLog
 from erukg.training.steps import Stepper, to_tensors
 
@@ -56,7 +55,10 @@ class Trainer:
         self.model.dropout = config.dropout
         self.model.to(self.device)
         self.model.compiled = config.compile and self.device.type == "cuda"
-        self.stepper = Stepper(config, self.model, [self._load_teacher(path) for path in config.teachers], self.device)
+        teachers = [load_base(folder)[0].to(self.device).eval().requires_grad_(False) for folder in config.teachers]
+        for teacher in teachers:
+            teacher.compiled = self.model.compiled
+        self.stepper = Stepper(config, self.model, teachers, self.device)
         self.batches = Batches(self.data, config, self.model.shape.max_positions)
         self.dev = load_dev(self.data.folder / "dev", config.dev_docs, self.data.vocabulary)
         self.state = State()
@@ -100,13 +102,15 @@ class Trainer:
                 stage: Stage = getattr(config, name)
                 if not stage.steps or (name == "tags" and not self.batches.has_tags):
                     continue
-                if found is not None and STAGES.index(name) < STAGES.index(found[1].stage):
+                reached = found[1].stage if found is not None else STAGES[0]
+                if STAGES.index(name) < STAGES.index(reached):
                     continue
-                self._stage(name, stage, found if found is not None and found[1].stage == name else None)
+                self._stage(name, stage, found if name == reached else None)
                 if name == "mlm":
                     save_base(self.model, self.output / "warmup", self.data.tokenizer)
-                elif name == "splade":
-                    self._take_best()
+                elif name == "splade" and self.dev and (self.output / "best").is_dir():
+                    best = read_weights(self.output / "best")
+                    self.model.load_state_dict({key: tensor.float() for key, tensor in best.items()})
             return self._finish()
 
     def _check_same(self) -> None:
@@ -134,22 +138,17 @@ class Trainer:
         ]
         return torch.optim.AdamW(groups, lr=stage.learning_rate, betas=self.config.betas, eps=1e-8, fused=True)
 
-    def _build(self, name: str, stage: Stage, step: int) -> Any:
-        config = self.config
-        if name == "mlm":
-            batch: Any = self.batches.mlm(step, stage.batch)
-        elif name == "splade":
-            batch = self.batches.triplets(step, stage.batch, config.tag_batch if config.tag_weight else 0)
-        else:
-            batch = self.batches.tags(step, stage.batch)
-        return to_tensors(batch, self.device.type == "cuda")
-
     def _stage(self, name: str, stage: Stage, found: tuple[Path, State] | None) -> None:
         """Run one stage to its end, from a checkpoint of it where there is one."""
         optimizer = self._optimizer(name, stage)
         self.state = State(stage=name, stages=self.state.stages)
         if found is not None:
-            self._restore(*found, optimizer)
+            path, self.state = found
+            checkpoint.load_into(path, self.model, None if self.state.done else optimizer)
+            self.last_terms = self.state.stages.get("splade", {}).get("terms_d")
+            if not (self.output / "best" / "dev.json").is_file():
+                self.state.best = -1.0  # the kill fell between removing the old best and naming the new one
+            self.log.say(f"{name}: resuming after step {self.state.step}")
             if self.state.done:
                 return
         if stage.max_seconds is not None:
@@ -162,19 +161,16 @@ class Trainer:
         self.state.done = True
         checkpoint.save(self.checkpoints, self.model, None, self.state)
 
-    def _restore(self, path: Path, state: State, optimizer: torch.optim.Optimizer) -> None:
-        checkpoint.load_into(path, self.model, None if state.done else optimizer)
-        self.state = state
-        self.last_terms = state.stages.get("splade", {}).get("terms_d")
-        if not (self.output / "best" / "dev.json").is_file():
-            state.best = -1.0  # the kill fell between removing the old best and naming the new one
-        self.log.say(f"{state.stage}: resuming after step {state.step}")
-
     def _steps(self, name: str, stage: Stage, optimizer: torch.optim.Optimizer) -> None:
         """The steps of a stage that are left, with what is due after some of them: log, dev score, checkpoint."""
         config, state, start = self.config, self.state, self.state.step
         began, saved = time.perf_counter() - state.elapsed, time.perf_counter()
-        batches: Any = ordered_map(lambda k: self._build(name, stage, k), range(start, stage.steps), _BATCH_THREADS)
+        make = getattr(self.batches, name)
+        batches: Any = ordered_map(
+            lambda step: to_tensors(make(step, stage.batch), self.device.type == "cuda"),
+            range(start, stage.steps),
+            _BATCH_THREADS,
+        )
         with closing(batches):
             for step, batch in enumerate(batches, start):
                 state.elapsed = time.perf_counter() - began
@@ -187,7 +183,15 @@ class Trainer:
                 if config.dropout:
                     torch.manual_seed(hash((config.seed, STAGES.index(name), step)) & 0x7FFFFFFF)
                 detail = (step + 1) % config.log_every == 0 or step + 1 == stage.steps
-                self._step(name, batch, progress, detail, optimizer, first=step == start)
+                try:
+                    self._update(name, batch, progress, detail, optimizer)
+                except Exception as error:
+                    if not self.model.compiled or step != start:
+                        raise
+                    self.log.say(f"warning: compiling failed ({str(error).splitlines()[0]}); continuing without it")
+                    for model in (self.model, *self.stepper.teachers):
+                        model.compiled = False
+                    self._update(name, batch, progress, detail, optimizer)
                 state.step = step + 1
                 if detail:
                     figures = self.log.flush(state.step, progress, rate)
@@ -203,24 +207,11 @@ class Trainer:
                     checkpoint.save(self.checkpoints, self.model, optimizer, state)
                     saved = time.perf_counter()
 
-    def _step(
-        self, name: str, batch: Any, progress: float, detail: bool, optimizer: torch.optim.Optimizer, first: bool
-    ) -> None:
-        try:
-            self._update(name, batch, progress, detail, optimizer)
-        except Exception as error:
-            if not self.model.compiled or not first:
-                raise
-            self.log.say(f"warning: compiling failed ({str(error).splitlines()[0]}); continuing without it")
-            for model in (self.model, *self.stepper.teachers):
-                model.compiled = False
-            self._update(name, batch, progress, detail, optimizer)
-
     def _update(self, name: str, batch: Any, progress: float, detail: bool, optimizer: torch.optim.Optimizer) -> None:
         """One step of the optimiser; a gradient that is not finite changes nothing."""
         optimizer.zero_grad(set_to_none=True)
-        losses = self.stepper.steps[name](batch, progress, detail)
-        losses.total.backward()
+        total, parts = getattr(self.stepper, name)(batch, progress, detail)
+        total.backward()
         grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         norm = torch.nn.utils.get_total_norm(grads, foreach=True)
         torch._foreach_mul_(grads, torch.clamp(self.config.clip / (norm + 1e-6), max=1.0))
@@ -229,13 +220,7 @@ class Trainer:
         optimizer.found_inf = bad
         optimizer.grad_scale = None
         optimizer.step()
-        self.log.add(losses.total.detach(), losses.parts, norm, bad)
-
-    def _load_teacher(self, folder: str) -> TermModel:
-        teacher, _ = load_base(folder)
-        teacher.to(self.device).eval().requires_grad_(False)
-        teacher.compiled = self.model.compiled
-        return teacher
+        self.log.add({"loss": total, **parts, "norm": norm}, bad)
 
     def _watch(self, name: str, figures: dict[str, float], progress: float) -> None:
         if figures.get("skipped", 0) > _MAX_SKIPPED:
@@ -281,11 +266,6 @@ class Trainer:
             hits, count = self.stepper.tag_hits(to_tensors(batch, False))
             right, total = right + hits, total + count
         return right / total if total else None
-
-    def _take_best(self) -> None:
-        folder = self.output / "best"
-        if self.dev and folder.is_dir():
-            self.model.load_state_dict({name: tensor.float() for name, tensor in read_weights(folder).items()})
 
     def _finish(self) -> Path:
         best = self.output / "best" / "dev.json"

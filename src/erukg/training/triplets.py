@@ -10,21 +10,19 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from erukg.errors import TrainingError
 from erukg.io.progress import progress
-from erukg.training.arrays import ArrayWriter
-from erukg.training.folders import prepared_folder, write_json
+from erukg.training.folders import ArrayWriter, prepared_folder, write_json
 from erukg.training.pieces import PieceWriter, TokenizerPool, load_tokenizer, save_tokenizer
-from erukg.training.references import Library, Paper, Problems, Reader, Reference
+from erukg.training.references.base import Library, Paper, Reader, Reference
+from erukg.training.references.rows import Problems
 
 __all__ = ["FORMAT", "LONGEST_DOCUMENT", "LONGEST_REFERENCE", "VERSION", "Summary", "prepare_triplets"]
 
@@ -50,10 +48,7 @@ class Summary:
     documents: int
     references: int
     document_pieces: int
-    rows: int
-    skipped: dict[str, int]
-    bad_rows: int
-    bad_examples: tuple[str, ...]
+    problems: Problems
     seconds: float
 
     def __str__(self) -> str:
@@ -67,10 +62,10 @@ class Summary:
             if type_ in self.samples:
                 for name, text in zip(("reference", "positive", "negative"), self.samples[type_], strict=True):
                     lines.append(f"    {name}: {text or '-'}")
-        lines += [f"  left out: {count:,} × {reason}" for reason, count in self.skipped.items()]
-        if self.bad_rows:
-            lines.append(f"  bad rows: {self.bad_rows:,}")
-            lines += [f"    {example}" for example in self.bad_examples]
+        lines += [f"  left out: {count:,} × {reason}" for reason, count in self.problems.skipped.items()]
+        if self.problems.bad:
+            lines.append(f"  bad rows: {self.problems.bad:,}")
+            lines += [f"    {example}" for example in self.problems.examples]
         return "\n".join(lines)
 
 
@@ -99,8 +94,16 @@ def prepare_triplets(
     problems = Problems(tolerance)
     with prepared_folder(out, FORMAT, keep=_PARTS) as folder:
         sha256 = save_tokenizer(pieces, folder)
-        with _open_triplets(folder, pieces, jobs, problems) as triplets:
+        with (
+            TokenizerPool(pieces, jobs) as pool,
+            PieceWriter(pool, folder, "documents", LONGEST_DOCUMENT, titles=True) as documents,
+            PieceWriter(pool, folder, "references", LONGEST_REFERENCE) as references,
+            ArrayWriter(folder / "triplets.npy", "int32", columns=3) as rows,
+            ArrayWriter(folder / "types.npy", "uint8") as types,
+        ):
+            triplets = _Triplets(Library(documents), documents, references, rows, types, problems)
             _collect(sources, triplets, seed, title_share, quiet)
+            triplets.flush()
         counts = {name: triplets.counts[name] for name in triplets.types}
         if not any(counts.values()):
             raise TrainingError("The sources gave no triplet; check that they are of the forms they are given as.")
@@ -112,8 +115,8 @@ def prepare_triplets(
             "seed": seed,
             "vocab_size": pieces.get_vocab_size(),
             "tokenizer_sha256": sha256,
-            "documents": len(triplets.documents),
-            "references": len(triplets.references),
+            "documents": len(documents),
+            "references": len(references),
             "title_share": title_share,
             "rows": problems.rows,
             "skipped": dict(problems.skipped),
@@ -126,29 +129,12 @@ def prepare_triplets(
         counts={name: count for name, count in counts.items() if count},
         with_negative=dict(triplets.with_negative),
         samples=samples,
-        documents=len(triplets.documents),
-        references=len(triplets.references),
-        document_pieces=int(triplets.documents.lengths.sum(dtype=np.int64)),
-        rows=problems.rows,
-        skipped=dict(problems.skipped),
-        bad_rows=problems.bad,
-        bad_examples=tuple(problems.examples),
+        documents=len(documents),
+        references=len(references),
+        document_pieces=int(documents.lengths.sum(dtype=np.int64)),
+        problems=problems,
         seconds=time.monotonic() - begun,
     )
-
-
-@contextmanager
-def _open_triplets(folder: Path, tokenizer: Any, jobs: int | None, problems: Problems) -> Iterator[_Triplets]:
-    with (
-        TokenizerPool(tokenizer, jobs) as pool,
-        PieceWriter(pool, folder, "documents", LONGEST_DOCUMENT, titles=True) as documents,
-        PieceWriter(pool, folder, "references", LONGEST_REFERENCE) as references,
-        ArrayWriter(folder / "triplets.npy", "int32", columns=3) as triplets,
-        ArrayWriter(folder / "types.npy", "uint8") as types,
-    ):
-        collected = _Triplets(Library(documents), documents, references, triplets, types, problems)
-        yield collected
-        collected.flush()
 
 
 def _collect(sources: Sequence[Reader], triplets: _Triplets, seed: int, title_share: float, quiet: bool) -> None:
@@ -198,8 +184,7 @@ class _Triplets:
             if len(self.types) == 256:
                 raise TrainingError("There are more than 256 types of references; give fewer types.")
             self.types.append(reference.type)
-        positive = self._number(reference.positive)
-        negative = -1 if reference.negative is None else self._number(reference.negative)
+        positive, negative = map(self._number, (reference.positive, reference.negative))
         if negative == positive:
             negative = -1
         # The positives of one query and the papers of one citing sentence come one after the other.
@@ -219,8 +204,10 @@ class _Triplets:
         title = rows[:, 3] == _FIRST_TYPES.index("title")
         sizes = self.documents.lengths.astype(np.int32)
         bodies = sizes - self.documents.heads
-        rows[_pieces_left(rows[:, 2], title, sizes, bodies) == 0, 2] = -1
-        good = (self.references.lengths[rows[:, 0]] > 0) & (_pieces_left(rows[:, 1], title, sizes, bodies) > 0)
+        # How many pieces the two documents keep in their triplet; what -1 (no document) finds changes nothing.
+        positive, negative = (np.where(title, bodies[rows[:, i]], sizes[rows[:, i]]) for i in (1, 2))
+        rows[negative == 0, 2] = -1
+        good = (self.references.lengths[rows[:, 0]] > 0) & (positive > 0)
         if lost := int((~good).sum()):
             self.problems.skipped["reference or document without word pieces"] += lost
         rows = rows[good]
@@ -232,19 +219,10 @@ class _Triplets:
                 self.counts[name] += int(of_type.sum())
                 self.with_negative[name] += int((of_type & (rows[:, 2] >= 0)).sum())
 
-    def _number(self, document: Paper | int) -> int:
+    def _number(self, document: Paper | int | None) -> int:
+        if document is None:
+            return -1
         return document if isinstance(document, int) else self.library.add(document)
-
-
-def _pieces_left(
-    numbers: NDArray[np.int32],
-    title: NDArray[np.bool_],
-    sizes: NDArray[np.int32],
-    bodies: NDArray[np.int32],
-) -> NDArray[np.int32]:
-    """How many pieces each document keeps in its triplet; -1 (no document) stays -1."""
-    left = np.where(title, bodies[numbers], sizes[numbers])
-    return np.where(numbers < 0, np.int32(-1), left)
 
 
 def _samples(folder: Path, types: list[str], tokenizer: Any, seed: int) -> dict[str, tuple[str, str, str]]:

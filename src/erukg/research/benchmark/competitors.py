@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from erukg.errors import CollectionError, ErukgError, InputError, did_you_mean
-from erukg.research.benchmark.plan import Plan
-from erukg.research.benchmark.throughput import stream
-from erukg.research.benchmark.timing import Stream, System
+from erukg.research.benchmark.plan import Plan, Step, no_step, split_names
+from erukg.research.benchmark.timing import Stream, System, stream
 from erukg.research.evaluation.systems import SYSTEMS, SystemOptions, make_system
 
-__all__ = ["Competitors", "load_competitors", "split_names"]
+__all__ = ["Competitors", "competitor_names", "load_competitors"]
 
 _PAPER = "paper"
 _TAGGED = ("textrank", "multipartiterank", "positionrank", "tfidf", "embedrank", "promptrank")
@@ -36,9 +35,9 @@ class Competitors:
             close()
 
 
-def split_names(names: str | None) -> tuple[str, ...]:
+def competitor_names(names: str | None) -> tuple[str, ...]:
     """The competitors named with commas between them; one that does not exist is refused."""
-    out = tuple(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
+    out = split_names(names or "")
     known = [_PAPER, *SYSTEMS]
     for spec in out:
         name, colon, _ = spec.partition(":")
@@ -49,18 +48,15 @@ def split_names(names: str | None) -> tuple[str, ...]:
     return out
 
 
-def load_competitors(
-    plan: Plan, text: str, collection: Path | None, step: Callable[[int, int], None] | None = None
-) -> Competitors:
+def load_competitors(plan: Plan, text: str, collection: Path | None, step: Step = no_step) -> Competitors:
     """Load every competitor of the plan and let it work on `text` once."""
     competitors = Competitors()
     for spec in plan.against:
         try:
-            loaded = (
-                _paper(plan, collection, competitors, step)
-                if spec == _PAPER
-                else {spec: _baseline(spec, plan, competitors)}
-            )
+            if spec == _PAPER:
+                loaded = _paper(plan, collection, competitors, step)
+            else:
+                loaded = {spec: _baseline(spec, plan, competitors)}
             for system in loaded.values():
                 system(text)
         except (ErukgError, OSError) as error:
@@ -92,14 +88,11 @@ def _baseline(spec: str, plan: Plan, competitors: Competitors) -> System:
     return lambda text: baseline.extract(text, plan.top_k)
 
 
-def _paper(
-    plan: Plan, folder: Path | None, competitors: Competitors, step: Callable[[int, int], None] | None
-) -> dict[str, System]:
+def _paper(plan: Plan, folder: Path | None, competitors: Competitors, step: Step) -> dict[str, System]:
     if plan.weights is None:
         raise InputError("give --weights FOLDER, the same weights for torch (the layout of a SparseEncoder).")
     from erukg.research.benchmark.lucene import LuceneProgram
-    from erukg.research.benchmark.paper_collection import PlainCollection
-    from erukg.research.benchmark.paper_pipeline import PaperPipeline
+    from erukg.research.benchmark.paper_pipeline import PaperPipeline, PlainCollection
 
     most = max(plan.neighbours)
     lucene = LuceneProgram.check(plan.lucene) if plan.lucene is not None else None

@@ -12,7 +12,7 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from erukg.backends import OnnxBackend, find_device, find_model
 from erukg.backends.batch import join, pack
@@ -33,7 +34,6 @@ from erukg.core.settings import Settings
 from erukg.errors import ErukgError, InputError
 from erukg.generator import KeyphraseGenerator
 from erukg.gpu import DeviceRunner, DeviceStream
-from erukg.research.benchmark.agreement import agreement
 from erukg.research.benchmark.gpu_search import measure_search
 from erukg.research.benchmark.machine import report_head
 from erukg.research.benchmark.texts import documents, read_texts
@@ -42,7 +42,7 @@ from erukg.research.benchmark.timing import Progress, summary
 if TYPE_CHECKING:
     from erukg.backends.torch.backend import TorchBackend
 
-__all__ = ["GpuPlan", "measure_gpu"]
+__all__ = ["GpuPlan", "agreement", "measure_gpu", "overlap", "rank_correlation"]
 
 # Rankings are compared over the best ten, whose places are looked up in lists of this length.
 _DEEP = 100
@@ -130,7 +130,7 @@ def measure_gpu(plan: GpuPlan, texts: Sequence[str] | None = None, progress: Pro
         seconds = time.perf_counter() - start
         report["cpu"][name] = {"documents": len(some), "documents_per_second": len(some) / seconds}
         theirs = list(on_device.generate_batch(some, _DEEP, wanted, threads=plan.workers))
-        report["agreement"][name] = _agreement(ours, theirs, plan.top_k)
+        report["agreement"][name] = _agreement_by_kind(ours, theirs, plan.top_k)
     report["memory"] = {
         "largest_process_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3,
         "this_process_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
@@ -201,9 +201,9 @@ def _stream(stream: DeviceStream[Keyphrases], texts: Sequence[str], plan: GpuPla
             if number == 1:
                 first = time.perf_counter()
             elif number == head and given < plan.streamed:
-                begin = number, _Spent(stream)
+                begin = number, _spent(stream)
             elif end is None and given == plan.streamed and begin is not None:
-                end = number, _Spent(stream)
+                end = number, _spent(stream)
         seconds = time.perf_counter() - start
     report: dict[str, Any] = {
         "documents": plan.streamed,
@@ -213,41 +213,35 @@ def _stream(stream: DeviceStream[Keyphrases], texts: Sequence[str], plan: GpuPla
         "documents_per_second_with_start": plan.streamed / seconds,
     }
     if begin is not None and end is not None:
-        report |= end[1].since(begin[1], end[0] - begin[0])
+        report |= _rates(begin[1], end[1], end[0] - begin[0])
     return report
 
 
-class _Spent:
+def _spent(stream: DeviceStream[Keyphrases]) -> dict[str, float]:
     """What the processes of a stream have done and taken up to now."""
+    stats, (server, *workers) = stream.stats()
+    taken = {"caller": time.process_time(), "server": server, "workers": sum(workers)}
+    return {"clock": time.perf_counter(), "processes": len(workers), **taken, **dataclasses.asdict(stats)}
 
-    def __init__(self, stream: DeviceStream[Keyphrases]) -> None:
-        self.stats, (self.server, *self.workers) = stream.stats()
-        self.clock, self.caller = time.perf_counter(), time.process_time()
 
-    def since(self, other: _Spent, documents: int) -> dict[str, Any]:
-        seconds = self.clock - other.clock
-        spent = {
-            "caller": self.caller - other.caller,
-            "server": self.server - other.server,
-            "workers": sum(self.workers) - sum(other.workers),
-        }
-        done = {
-            field.name: getattr(self.stats, field.name) - getattr(other.stats, field.name)
-            for field in dataclasses.fields(self.stats)
-        }
-        return {
-            "documents_per_second": documents / seconds,
-            "cpu_ms": {name: taken / documents * 1e3 for name, taken in spent.items()},
-            "busy": {
-                **{name: taken / seconds for name, taken in spent.items() if name != "workers"},
-                "worker": spent["workers"] / len(self.workers) / seconds,
-                "encoding": done["encode_seconds"] / seconds,
-                "searching": done["search_seconds"] / seconds,
-            },
-            "texts_a_pass": done["encoded_texts"] / max(done["passes"], 1),
-            "texts_a_search": done["searched_texts"] / max(done["searches"], 1),
-            "searched_on_device": self.stats.on_device,
-        }
+def _rates(before: Mapping[str, float], after: Mapping[str, float], documents: int) -> dict[str, Any]:
+    done = {name: value - before[name] for name, value in after.items()}
+    seconds = done["clock"]
+    taken = {name: done[name] for name in ("caller", "server", "workers")}
+    return {
+        "documents_per_second": documents / seconds,
+        "cpu_ms": {name: value / documents * 1e3 for name, value in taken.items()},
+        "busy": {
+            "caller": taken["caller"] / seconds,
+            "server": taken["server"] / seconds,
+            "worker": taken["workers"] / after["processes"] / seconds,
+            "encoding": done["encode_seconds"] / seconds,
+            "searching": done["search_seconds"] / seconds,
+        },
+        "texts_a_pass": done["encoded_texts"] / max(done["passes"], 1),
+        "texts_a_search": done["searched_texts"] / max(done["searches"], 1),
+        "searched_on_device": after["on_device"],
+    }
 
 
 def _single(generator: KeyphraseGenerator, texts: Sequence[str], settings: Settings, plan: GpuPlan) -> dict[str, Any]:
@@ -288,15 +282,55 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
     seconds[name] = time.perf_counter() - start
 
 
-def _agreement(ours: Iterable[Keyphrases], theirs: Iterable[Keyphrases], k: int) -> dict[str, Any]:
+def _agreement_by_kind(ours: Iterable[Keyphrases], theirs: Iterable[Keyphrases], k: int) -> dict[str, Any]:
     pairs = list(zip(ours, theirs, strict=True))
-
     kinds = ("present", "absent") if any(a.absent for a, _ in pairs) else ("present",)
 
     def phrases(result: Keyphrases, kind: str) -> list[str]:
         return [phrase.phrase.lower() for phrase in getattr(result, kind)]
 
     return {kind: agreement([(phrases(a, kind), phrases(b, kind)) for a, b in pairs], k) for kind in kinds}
+
+
+def rank_correlation(first: Sequence[str], second: Sequence[str], k: int = 10) -> float:
+    """Spearman's ρ of the places in two whole lists, over the phrases in the best `k` of either.
+
+    A phrase that one list does not hold has the place after its last.
+    """
+    chosen = list(dict.fromkeys((*first[:k], *second[:k])))
+    if len(chosen) < 2:
+        return 1.0 if list(first[:k]) == list(second[:k]) else 0.0
+    a, b = (_ranks(chosen, phrases) for phrases in (first, second))
+    return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) and np.ptp(b) else 0.0
+
+
+def overlap(first: Sequence[str], second: Sequence[str], k: int = 10) -> float:
+    """The share of the best `k` that both lists have."""
+    a, b = set(first[:k]), set(second[:k])
+    return len(a & b) / max(len(a), len(b)) if a or b else 1.0
+
+
+def agreement(pairs: Iterable[tuple[Sequence[str], Sequence[str]]], k: int = 10) -> dict[str, float | int]:
+    """Both figures over many documents: means, and the lowest tenth of correlations."""
+    both = [(rank_correlation(a, b, k), overlap(a, b, k), list(a[:k]) == list(b[:k])) for a, b in pairs]
+    if not both:
+        return {"documents": 0}
+    correlations, overlaps, same = (np.array(column, float) for column in zip(*both, strict=True))
+    return {
+        "documents": len(both),
+        "rank_correlation": float(correlations.mean()),
+        "rank_correlation_p10": float(np.percentile(correlations, 10)),
+        "overlap": float(overlaps.mean()),
+        "identical": float(same.mean()),
+    }
+
+
+def _ranks(chosen: Sequence[str], phrases: Sequence[str]) -> NDArray[np.float64]:
+    """The places of the chosen in a whole list as ranks, ties at their mean."""
+    where = {phrase: place for place, phrase in reversed(list(enumerate(phrases)))}
+    places = np.array([where.get(phrase, len(phrases)) for phrase in chosen])
+    ordered = np.sort(places)
+    return (np.searchsorted(ordered, places, "left") + np.searchsorted(ordered, places, "right") - 1) / 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

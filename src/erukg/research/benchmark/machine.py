@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,45 +31,35 @@ _PACKAGES = (
 
 
 def report_head(form: str, version: int = 1) -> dict[str, Any]:
-    """The fields that every report of a benchmark begins with."""
+    """The fields that every report of a benchmark begins with: among them all that may have taken part."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
+    except (AttributeError, ValueError, OSError):  # not every system says
+        memory = None
     return {
         "format": form,
         "version": version,
         "note": _NOTE,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": _environment(),
-    }
-
-
-def _environment() -> dict[str, Any]:
-    """Processor, cores, memory, system, and the versions of everything that may have taken part."""
-    return {
-        "erukg": __version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "cores": cores(),
-        "cores_pinned": can_pin(),
-        "memory_gb": _memory_gb(),
-        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
-        "versions": installed_versions(_PACKAGES),
+        "environment": {
+            "erukg": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "processor": _processor(),
+            "cores": cores(),
+            "cores_pinned": can_pin(),
+            "memory_gb": memory,
+            "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+            "versions": installed_versions(_PACKAGES),
+        },
     }
 
 
 def _processor() -> str:
     path = Path("/proc/cpuinfo")
-    if path.is_file():
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def _memory_gb() -> float | None:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
-    except (AttributeError, ValueError, OSError):  # not every system says
-        return None
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    named = re.search(r"^model name[^:\n]*:(.*)$", text, re.MULTILINE)
+    return named[1].strip() if named else platform.processor() or platform.machine()
 
 
 def can_pin() -> bool:
@@ -88,8 +79,13 @@ def pinned(count: int) -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        stack.enter_context(_blas(count))
-        stack.enter_context(_torch(count))
+        with suppress(ImportError):
+            control: Any = importlib.import_module("threadpoolctl")
+            stack.enter_context(control.threadpool_limits(count))
+        torch: Any = sys.modules.get("torch")
+        if torch is not None:
+            stack.callback(torch.set_num_threads, torch.get_num_threads())
+            torch.set_num_threads(count)
         if can_pin():
             before = os.sched_getaffinity(0)
             stack.callback(_bind, before)
@@ -99,32 +95,5 @@ def pinned(count: int) -> Iterator[None]:
 
 def _bind(chosen: set[int]) -> None:
     for task in _TASKS.iterdir():
-        try:
+        with suppress(ProcessLookupError):  # the thread has ended meanwhile
             os.sched_setaffinity(int(task.name), chosen)
-        except ProcessLookupError:  # the thread has ended meanwhile
-            continue
-
-
-@contextmanager
-def _blas(count: int) -> Iterator[None]:
-    try:
-        control: Any = importlib.import_module("threadpoolctl")
-    except ImportError:
-        yield
-        return
-    with control.threadpool_limits(count):
-        yield
-
-
-@contextmanager
-def _torch(count: int) -> Iterator[None]:
-    torch: Any = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

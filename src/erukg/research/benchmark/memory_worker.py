@@ -55,18 +55,9 @@ def main(task: str) -> None:
     for i, _ in enumerate(stream, 1):
         if i == quarter:
             early = peak_mb()
-    print(
-        json.dumps(
-            {
-                "documents": i,
-                "words": None if given["paths"] else words,
-                "loaded_mb": loaded,
-                "quarter_mb": early,
-                "peak_mb": peak_mb(),
-                "growth_after_quarter": peak_mb() / early - 1,
-            }
-        )
-    )
+    peak = peak_mb()
+    found = {"documents": i, "words": None if given["paths"] else words, "loaded_mb": loaded, "quarter_mb": early}
+    print(json.dumps({**found, "peak_mb": peak, "growth_after_quarter": peak / early - 1}))
 
 
 if __name__ == "__main__":

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from erukg.errors import InputError, did_you_mean
 
-__all__ = ["PARTS", "Plan"]
+__all__ = ["PARTS", "Plan", "Step", "no_step", "split_names"]
+
+Step: TypeAlias = Callable[[int, int], None]
+"""Told how much of one thing is done, and how much there is."""
 
 #: Everything a run can measure, in its order.
 PARTS = ("throughput", "stages", "cold", "memory", "length", "against")
+
+
+def no_step(done: int, total: int) -> None:
+    """Where nobody wants to know."""
+
+
+def split_names(names: str) -> tuple[str, ...]:
+    """Names with commas between them, each once."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, names.split(",")))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

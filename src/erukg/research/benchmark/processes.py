@@ -9,11 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from erukg.errors import ErukgError
+from erukg.research.benchmark.plan import Step, no_step
 from erukg.research.benchmark.texts import document
 
 __all__ = ["cold_start", "peak_memory"]
@@ -21,9 +22,7 @@ __all__ = ["cold_start", "peak_memory"]
 _LONGEST = 600.0
 
 
-def cold_start(
-    command: str, options: Sequence[str], runs: int, step: Callable[[int, int], None] | None = None
-) -> dict[str, Any]:
+def cold_start(command: str, options: Sequence[str], runs: int, step: Step = no_step) -> dict[str, Any]:
     """Seconds from starting `erukg COMMAND one.txt` to its first result: the first ever run, then `runs` later ones.
 
     The first ever run finds no compiled loops (numba's cache is an empty folder), the later ones find its own. The
@@ -37,8 +36,7 @@ def cold_start(
         seconds = []
         for i in range(runs + 1):
             seconds.append(_first_result(line, {**os.environ, "NUMBA_CACHE_DIR": str(cache)}))
-            if step is not None:
-                step(i + 1, runs + 1)
+            step(i + 1, runs + 1)
     return {
         "command": f"erukg {command} one.txt",
         "first_ever_s": seconds[0],

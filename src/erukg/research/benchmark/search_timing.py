@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import math
 import tempfile
@@ -27,8 +26,9 @@ from erukg.io import BadDocument, read_documents
 from erukg.research.benchmark.engines import PURPOSE, Bm25s, Engine, Found, MakeEngine, Tantivy, TermLists
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
 from erukg.research.benchmark.machine import report_head
+from erukg.research.benchmark.plan import Step, no_step, split_names
 
-__all__ = ["ENGINES", "EngineTiming", "SearchTiming", "choose_engines", "compare_search", "growth", "run_search"]
+__all__ = ["ENGINES", "choose_engines", "compare_search", "growth", "run_search"]
 
 #: The engine whose results the others' are held against: it computes the same formula exactly.
 REFERENCE = "bm25s"
@@ -37,42 +37,6 @@ _NOTHING = EncodedDocument(np.empty(0, np.int64), np.empty(0, np.float64), ())
 _ROUND = 50
 _WARM = 3  # rounds until a Java machine has compiled what matters
 _ENGINE_SECONDS = 120.0  # an engine that would need longer for the queries of one size gets every n-th of them
-
-
-@dataclass(frozen=True, slots=True)
-class EngineTiming:
-    """Another engine at one size of D.
-
-    queries     how many it answered: a slow engine gets every n-th
-    ms          milliseconds per query
-    ratio       how many times faster erukg is on these queries
-    recall      share of the reference's best documents that it finds too; None where that engine took no part
-    """
-
-    queries: int
-    ms: float
-    ratio: float
-    recall: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchTiming:
-    """One size of D: milliseconds per query, bytes of the collection, and how well the results agree with bm25s.
-
-    recall      share of bm25s's best documents that are found too (documents tied with its last one count as found)
-    error       largest relative difference between the sorted scores
-    engines     the others by name
-
-    Both are None without bm25s.
-    """
-
-    documents: int
-    queries: int
-    erukg_ms: float
-    bytes: int
-    recall: float | None
-    error: float | None
-    engines: Mapping[str, EngineTiming]
 
 
 def compare_search(
@@ -85,11 +49,16 @@ def compare_search(
     seed: int = 0,
     folder: str | Path | None = None,
     engine_seconds: float = _ENGINE_SECONDS,
-) -> Iterator[SearchTiming]:
+) -> Iterator[dict[str, Any]]:
     """Index the first documents of `sources` at each of the `sizes` and time whole documents as queries.
 
     The collection grows by additions and is merged at each size; the engines `against` index anew. The systems take
-    turns every 50 queries. One that would need more than `engine_seconds` at a size gets every n-th query.
+    turns every 50 queries. One that would need more than `engine_seconds` at a size gets every n-th query. A size has
+    milliseconds per query, bytes of the collection and, where bm25s takes part, how well the results agree with its:
+
+    recall      share of its best documents that are found too (documents tied with its last one count as found)
+    error       largest relative difference between the sorted scores
+    engines     by name the queries that each answered, its milliseconds and recall, and how many times faster erukg is
     """
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         path = Path(temporary) / "collection"
@@ -160,7 +129,7 @@ def _compare(
     chosen: list[int],
     keep: int,
     limit: float,
-) -> SearchTiming:
+) -> dict[str, Any]:
     queries = {i: _query(flat[i]) for i in chosen}
     for i in chosen[:_ROUND]:
         collection.search_terms(queries[i], keep)
@@ -178,23 +147,23 @@ def _compare(
             run.search([i for place, i in enumerate(chosen[at : at + _ROUND], at) if place % run.every == 0])
     reference = runs[REFERENCE].found if REFERENCE in runs else {}
     both = [i for i in chosen if i in reference]
-    return SearchTiming(
-        len(flat),
-        len(chosen),
-        sum(seconds.values()) / len(chosen) * 1e3,
-        sum(entry.bytes for entry in collection.manifest.files),
-        _mean_recall(ours, reference),
-        max(_error(ours[i][1], reference[i][1]) for i in both) if both else None,
-        {
-            name: EngineTiming(
-                len(run.found),
-                run.seconds / len(run.found) * 1e3,
-                run.seconds / sum(seconds[i] for i in run.found),
-                _mean_recall(run.found, reference),
-            )
+    return {
+        "documents": len(flat),
+        "queries": len(chosen),
+        "erukg_ms": sum(seconds.values()) / len(chosen) * 1e3,
+        "bytes": sum(entry.bytes for entry in collection.manifest.files),
+        "recall": _mean_recall(ours, reference),
+        "error": max(_error(ours[i][1], reference[i][1]) for i in both) if both else None,
+        "engines": {
+            name: {
+                "queries": len(run.found),
+                "ms": run.seconds / len(run.found) * 1e3,
+                "ratio": run.seconds / sum(seconds[i] for i in run.found),
+                "recall": _mean_recall(run.found, reference),
+            }
             for name, run in runs.items()
         },
-    )
+    }
 
 
 def _query(terms: NDArray[np.uint64]) -> Query:
@@ -235,19 +204,16 @@ def choose_engines(
     """
     engines: dict[str, MakeEngine] = {}
     missing: dict[str, str] = {}
-    if names is None:
-        for name in ENGINES:
-            if importlib.util.find_spec(name) is None:
-                missing[name] = f"not run: not installed; pip install {name}"
-            else:
-                engines[name] = ENGINES[name]
-    else:
-        for name in dict.fromkeys(part.strip() for part in names.split(",") if part.strip()):
-            if name not in ENGINES:
-                hint = did_you_mean(name, ENGINES, "there are: {known}.")
-                raise InputError(f"There is no search engine '{name}'; {hint}")
+    for name in ENGINES if names is None else split_names(names):
+        if name not in ENGINES:
+            hint = did_you_mean(name, ENGINES, "there are: {known}.")
+            raise InputError(f"There is no search engine '{name}'; {hint}")
+        if names is not None:
             require(name, "dev", PURPOSE)
-            engines[name] = ENGINES[name]
+        elif importlib.util.find_spec(name) is None:
+            missing[name] = f"not run: not installed; pip install {name}"
+            continue
+        engines[name] = ENGINES[name]
     settings = {name: str(getattr(ENGINES[name], "settings", "")) for name in engines}
     for jars in lucene:
         program = LuceneProgram.check(jars)
@@ -267,7 +233,7 @@ def run_search(
     queries: int = 1000,
     neighbours: int = 100,
     folder: str | Path | None = None,
-    step: Callable[[int, int], None] | None = None,
+    step: Step = no_step,
 ) -> dict[str, Any]:
     """Search timed against other engines at each of the `sizes` of D; the report is ready to be written as JSON.
 
@@ -275,11 +241,10 @@ def run_search(
     """
     wanted = sorted(set(sizes))
     engines, how, missing = choose_engines(against, lucene)
-    timings: list[SearchTiming] = []
+    timings: list[dict[str, Any]] = []
     for timing in compare_search(sources, wanted, engines, queries=queries, neighbours=neighbours, folder=folder):
         timings.append(timing)
-        if step is not None:
-            step(len(timings), len(wanted))
+        step(len(timings), len(wanted))
     return {
         **report_head("erukg-benchmark-search", 2),
         "settings": {
@@ -294,16 +259,11 @@ def run_search(
     }
 
 
-def growth(timings: Sequence[SearchTiming]) -> list[dict[str, Any]]:
+def growth(timings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The timings with time per query relative to the first size, as it is and divided by the growth of D."""
     out = []
     for timing in timings:
-        times = timing.erukg_ms / timings[0].erukg_ms
-        out.append(
-            {
-                **dataclasses.asdict(timing),
-                "times_first": times,
-                "times_first_per_document": times * timings[0].documents / timing.documents,
-            }
-        )
+        times = timing["erukg_ms"] / timings[0]["erukg_ms"]
+        per_document = times * timings[0]["documents"] / timing["documents"]
+        out.append({**timing, "times_first": times, "times_first_per_document": per_document})
     return out

@@ -12,24 +12,13 @@ from erukg.collection import Collection
 from erukg.core.settings import Settings
 from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
+from erukg.research.benchmark import timing
 from erukg.research.benchmark.competitors import load_competitors
 from erukg.research.benchmark.machine import pinned, report_head
 from erukg.research.benchmark.plan import Plan
 from erukg.research.benchmark.processes import cold_start, peak_memory
-from erukg.research.benchmark.stages import time_stages
 from erukg.research.benchmark.texts import document, documents
-from erukg.research.benchmark.throughput import (
-    ALL,
-    EXTRACT,
-    ONE,
-    stream,
-    systems,
-    tasks,
-    time_lengths,
-    time_single,
-    time_streams,
-)
-from erukg.research.benchmark.timing import Progress, Stream, System, interleave, rate, steps, summary
+from erukg.research.benchmark.timing import Progress, Stream, System
 
 __all__ = ["compare", "faster", "run_benchmark"]
 
@@ -52,51 +41,39 @@ def run_benchmark(plan: Plan, texts: Sequence[str] | None = None, progress: Prog
         raise InputError("There are no documents to measure with; give some, or none at all for the built-in ones.")
     generator = _load(plan, 1)
     folder = generator.background.folder if isinstance(generator.background, Collection) else None
-    wanted = tasks(generator, plan.neighbours)
-    most = list(wanted)[-1]
+    wanted = timing.tasks(generator, plan.neighbours)
     report: dict[str, Any] = {
         **report_head("erukg-benchmark"),
         "settings": _described(plan, generator, given, built_in=texts is None),
         "not_run": {} if generator.background is not None else {"generation": _NO_COLLECTION},
     }
 
-    def single() -> None:
-        generators = {ONE: generator} | ({ALL: _load(plan, cores())} if cores() > 1 else {})
-        report["single"] = time_single(generators, wanted, given, plan.top_k, tell)
-        report["stream"] = time_streams(generator, wanted, given, plan.rounds, plan.top_k, tell)
-
-    def stages() -> None:
+    few = {name: wanted[name] for name in (timing.EXTRACT, list(wanted)[-1])}
+    if "throughput" in plan.parts:
+        generators = {timing.ONE: generator} | ({timing.ALL: _load(plan, cores())} if cores() > 1 else {})
+        report["single"] = timing.time_single(generators, wanted, given, plan.top_k, tell)
+        report["stream"] = timing.time_streams(generator, wanted, given, plan.rounds, plan.top_k, tell)
+    if "stages" in plan.parts:
         with pinned(1):
             report["stages"] = {
-                name: time_stages(generator, given, wanted[name], plan.top_k, steps(tell, f"stages, {name}"))
-                for name in dict.fromkeys((EXTRACT, most))
+                name: timing.time_stages(generator, given, settings, plan.top_k, timing.steps(tell, f"stages, {name}"))
+                for name, settings in few.items()
             }
-
-    def cold() -> None:
+    if "cold" in plan.parts:
         report["cold_start"] = {
-            command: cold_start(command, options, plan.cold_runs, steps(tell, f"cold start, {command}"))
+            command: cold_start(command, options, plan.cold_runs, timing.steps(tell, f"cold start, {command}"))
             for command, options in _commands(plan, folder).items()
         }
-
-    def memory() -> None:
+    if "memory" in plan.parts:
         tell("memory", 0, 1)
         where = str(folder) if folder is not None else None
         report["memory"] = peak_memory(plan.model, where, plan.streamed, plan.words, plan.paths)
         tell("memory", 1, 1)
-
-    def length() -> None:
+    if "length" in plan.parts:
         chosen = {n: [document(n, k) for k in range(max(1, min(5, _WORDS_A_LENGTH // n)))] for n in plan.lengths}
-        some = {name: wanted[name] for name in dict.fromkeys((EXTRACT, most))}
-        report["length"] = time_lengths(systems(generator, some, plan.top_k), chosen, tell)
-
-    def against() -> None:
-        if plan.against:
-            report["against"] = compare(plan, {name: wanted[name] for name in (EXTRACT, most)}, given, folder, tell)
-
-    parts = {"throughput": single, "stages": stages, "cold": cold, "memory": memory, "length": length}
-    for part, measure in {**parts, "against": against}.items():
-        if part in plan.parts:
-            measure()
+        report["length"] = timing.time_lengths(timing.systems(generator, few, plan.top_k), chosen, tell)
+    if "against" in plan.parts and plan.against:
+        report["against"] = compare(plan, few, given, folder, tell)
     return report
 
 
@@ -111,27 +88,27 @@ def compare(
     generator = _load(plan, 1)
     ours = {f"erukg, {name}": settings for name, settings in wanted.items()}
     competitors = load_competitors(
-        plan, texts[0], folder, steps(progress, "loading the collection for the paper's pipeline")
+        plan, texts[0], folder, timing.steps(progress, "loading the collection for the paper's pipeline")
     )
-    step = steps(progress, "against others")
+    step = timing.steps(progress, "against others")
     try:
         with pinned(plan.cores):
             if plan.cores == 1:
-                seconds = interleave({**systems(generator, ours, plan.top_k), **competitors.systems}, texts, step)
+                seconds = timing.interleave(
+                    {**timing.systems(generator, ours, plan.top_k), **competitors.systems}, texts, step
+                )
             else:
                 blocks = [texts[i : i + _BLOCK] for i in range(0, len(texts), _BLOCK)]
-                streams = {
-                    name: _one_by_one(system) for name, system in competitors.systems.items()
-                } | competitors.streams
-                streams = {
-                    name: stream(generator, settings, plan.top_k, plan.cores) for name, settings in ours.items()
-                } | streams
-                seconds = interleave(streams, blocks, step, _SETTLE)
+                streams = {name: timing.stream(generator, each, plan.top_k, plan.cores) for name, each in ours.items()}
+                streams |= {name: _one_by_one(system) for name, system in competitors.systems.items()}
+                streams |= competitors.streams
+                seconds = timing.interleave(streams, blocks, step, _SETTLE)
     finally:
         competitors.close()
     # The times of blocks say nothing about how long a document takes.
     described = {
-        name: summary(times) if plan.cores == 1 else rate(times, len(texts)) for name, times in seconds.items()
+        name: timing.summary(times) if plan.cores == 1 else timing.rate(times, len(texts))
+        for name, times in seconds.items()
     }
     return {
         "cores": plan.cores,

@@ -6,7 +6,7 @@ command. What a study lacks (a collection, a folder, a tagger) is said in its pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -69,12 +69,12 @@ def named(pairs: Iterable[str], option: str) -> dict[str, str]:
     """`["a=folder"]` as `{"a": "folder"}`."""
     out: dict[str, str] = {}
     for pair in pairs:
-        name, equals, path = pair.partition("=")
-        if not equals or not name.strip() or not path.strip():
+        name, _, path = map(str.strip, pair.partition("="))
+        if not name or not path:
             raise InputError(f"'{pair}' is not of the form NAME=FOLDER, which {option} needs.")
-        if name.strip() in out:
-            raise InputError(f"{option} names '{name.strip()}' twice; give every folder a name of its own.")
-        out[name.strip()] = path.strip()
+        if name in out:
+            raise InputError(f"{option} names '{name}' twice; give every folder a name of its own.")
+        out[name] = path
     return out
 
 
@@ -82,9 +82,8 @@ def make_studies(names: Sequence[str], inputs: StudyInputs) -> list[Study]:
     """The studies called so ("all": every one), in the order of `STUDIES`."""
     for name in names:
         if name != "all" and name not in STUDIES:
-            raise InputError(
-                f"There is no study '{name}'; {did_you_mean(name, STUDIES, 'there are: {known} and all.')}"
-            )
+            hint = did_you_mean(name, STUDIES, "there are: {known} and all.")
+            raise InputError(f"There is no study '{name}'; {hint}")
     maker = _StudyBuilder(inputs)
     wanted = STUDIES if "all" in names else [name for name in STUDIES if name in names]
     return [Study(name, maker.make(name)) for name in wanted]
@@ -142,19 +141,9 @@ class _StudyBuilder:
         self._documents = len(background) if isinstance(background, Sized) else None
 
     def make(self, study: str) -> list[Variant]:
-        makers: dict[str, Callable[[], Iterable[Variant]]] = {
-            "alpha-beta": self._alpha_beta,
-            "neighbours": self._neighbours,
-            "pruning": self._pruning,
-            "position": self._position,
-            "tags": self._tags,
-            "precision": self._precision,
-            "references": self._references,
-            "collection": self._collection,
-        }
         if study in ("alpha-beta", "neighbours", "pruning") and not self._has_collection:
             return [_missing("all", "no collection (give --collection FOLDER)")]
-        return list(makers[study]())
+        return list(getattr(self, f"_{study.replace('-', '_')}")())
 
     def _alpha_beta(self) -> Iterator[Variant]:
         now = self._settings
@@ -187,11 +176,10 @@ class _StudyBuilder:
 
     def _tags(self) -> Iterator[Variant]:
         yield Variant("tag head", self._system())
-        tagger = self._inputs.tagger
-        if tagger is None:
-            yield _missing("spaCy", "no tagger (give --tagger spacy:NAME)")
-        else:
+        if (tagger := self._inputs.tagger) is not None:
             yield Variant(tagger, self._system(tagger=tagger))
+        else:
+            yield _missing("spaCy", "no tagger (give --tagger spacy:NAME)")
 
     def _precision(self) -> Iterator[Variant]:
         yield Variant(self._model.get("precision", "as given"), self._system())
@@ -217,15 +205,13 @@ class _StudyBuilder:
             yield Variant("all types, generation", self._system())
         for name in models:
             if name in collections:
-                system = self._system(model=models[name], collection=collections[name])
-                yield Variant(f"{name}, generation", system)
+                yield Variant(f"{name}, generation", self._system(model=models[name], collection=collections[name]))
 
     def _collection(self) -> list[Variant]:
         from erukg.collection import Collection
 
-        others = dict(self._inputs.collections)
-        for name in (UNPRUNED, *self._inputs.models):
-            others.pop(name, None)
+        known = (UNPRUNED, *self._inputs.models)
+        others = {name: folder for name, folder in self._inputs.collections.items() if name not in known}
         if not others:
             return [_missing("all", "no collection folders (give --collections NAME=FOLDER for each size)")]
         out = [Variant("none, extraction", self._system(extract=True), 0)]

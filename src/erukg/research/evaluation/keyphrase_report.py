@@ -1,94 +1,32 @@
-"""Keyphrase results for people (tables) and for programs (JSON), equal to the last digit when run again."""
+"""Keyphrase results and ablations as JSON, equal to the last digit when run again, and as tables of that JSON."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from erukg.research.evaluation.ablations import STUDIES, Study
 from erukg.research.evaluation.datasets import Dataset
-from erukg.research.evaluation.ground_truth import PROTOCOLS, Protocol, absent_share, ground_truth
-from erukg.research.evaluation.keyphrases import Comparison, SystemResult
-from erukg.research.evaluation.metrics import KindScores, average
+from erukg.research.evaluation.ground_truth import PROTOCOLS, ground_truth
+from erukg.research.evaluation.keyphrases import COMPARED, Comparison, SystemResult
+from erukg.research.evaluation.metrics import Scores, average
 from erukg.research.evaluation.reporting import comparison_table, make_table, percent, report_head
-from erukg.research.evaluation.semantic import SEMANTIC_KINDS, SEMANTIC_METRICS, semantic_average
+from erukg.research.evaluation.semantic import SEMANTIC_KINDS, SEMANTIC_METRICS
 
-__all__ = ["print_report", "set_json", "system_json", "to_json"]
+__all__ = ["ablations_json", "print_ablations", "print_report", "set_json", "to_json"]
 
 # The figures a kind is judged by come first.
 _COLUMNS = {
     "present": ("F@5", "F@10", "P@5", "R@5", "P@10", "R@10"),
     "absent": ("R@5", "R@10", "F@5", "F@10", "P@5", "P@10"),
 }
-
-
-def print_report(
-    console: Console,
-    datasets: Sequence[Dataset],
-    results: Sequence[SystemResult],
-    comparisons: Sequence[Comparison] = (),
-) -> None:
-    """Tables in percent: the sets, then for each protocol and kind every system by set and on average."""
-    console.print(_sets_table(datasets))
-    for protocol in PROTOCOLS:
-        for kind, columns in _COLUMNS.items():
-            console.print(_scores_table(results, protocol, kind, columns))
-    if any(result.semantic for result in results):
-        for protocol in PROTOCOLS:
-            console.print(_semantic_table(results, protocol))
-    if comparisons:
-        shown = {"protocol": "protocol", "set": "dataset", "phrases": "kind", "figure": "metric"}
-        console.print(comparison_table(comparisons, shown))
-
-
-def _sets_table(datasets: Sequence[Dataset]) -> Table:
-    table = make_table("test sets", "set", "documents", "gold", *(f"absent, {p}" for p in PROTOCOLS))
-    for dataset in datasets:
-        total = sum(g.n_present + g.n_absent for g in ground_truth(dataset, "stemmed"))
-        shares = (percent(absent_share(dataset, p)) + " %" for p in PROTOCOLS)
-        table.add_row(dataset.name, f"{len(dataset)}", f"{total}", *shares)
-    return table
-
-
-def _scores_table(results: Sequence[SystemResult], protocol: Protocol, kind: str, columns: Sequence[str]) -> Table:
-    table = make_table(f"{kind} phrases, protocol '{protocol}' (%)", "system", "set", "documents", *columns)
-    for result in results:
-        if result.not_run is not None:
-            table.add_row(result.name, f"not run: {result.not_run}", *["–"] * (1 + len(columns)), end_section=True)
-            continue
-        scores = result.scores[protocol]
-        for number, s in enumerate(scores):
-            part = s.kind(kind)
-            name = result.name if number == 0 else ""
-            table.add_row(name, s.dataset, f"{part.documents}", *(percent(part[c]) for c in columns))
-        if len(scores) > 1:
-            mean = average(scores, kind)
-            table.add_row("", "average", "", *(percent(mean[c]) for c in columns), style="bold")
-        table.add_section()
-    return table
-
-
-def _semantic_table(results: Sequence[SystemResult], protocol: Protocol) -> Table:
-    title = f"semantic matching, protocol '{protocol}' (%)"
-    table = make_table(title, "system", "set", "phrases", "documents", *SEMANTIC_METRICS)
-    for result in (r for r in results if r.semantic):
-        scores = result.semantic[protocol]
-        name = result.name
-        for kind in SEMANTIC_KINDS:
-            for s in scores:
-                part = s.kinds[kind]
-                cells = (percent(part[metric]) for metric in SEMANTIC_METRICS)
-                table.add_row(name, s.dataset, kind, f"{part.documents}", *cells)
-                name = ""
-            if len(scores) > 1:
-                mean = semantic_average(scores, kind)
-                table.add_row("", "average", kind, "", *(percent(mean[m]) for m in SEMANTIC_METRICS), style="bold")
-        table.add_section()
-    return table
+_ABLATION_FIGURES = tuple((kind, metric) for kind, metrics in COMPARED.items() for metric in metrics)
 
 
 def to_json(
@@ -97,16 +35,35 @@ def to_json(
     comparisons: Sequence[Comparison] = (),
     semantic: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Everything in the tables, as fractions, with what it was made from: settings, versions, hashes.
-
-    `semantic` describes the vectors of semantic matching, where there was any.
-    """
+    """All figures as fractions, and what they were made from; `semantic` describes the vectors of semantic matching."""
     return {
         **report_head("keyphrases"),
         **({} if semantic is None else {"semantic": dict(semantic)}),
         "sets": [set_json(dataset) for dataset in datasets],
-        "systems": [system_json(result) for result in results],
+        "systems": [_system_json(result) for result in results],
         "comparisons": [dataclasses.asdict(c) for c in comparisons],
+    }
+
+
+def ablations_json(
+    datasets: Sequence[Dataset], studies: Sequence[Study], results: Sequence[Sequence[SystemResult]], paper: bool
+) -> dict[str, Any]:
+    """Likewise for ablations; `paper`: the settings that were varied are the paper's."""
+    return {
+        **report_head("ablations"),
+        "paper": paper,
+        "sets": [set_json(dataset) for dataset in datasets],
+        "studies": [
+            {
+                "name": study.name,
+                "title": STUDIES[study.name],
+                "variants": [
+                    {"label": variant.label, "value": variant.value, **_system_json(result)}
+                    for variant, result in zip(study.variants, found, strict=True)
+                ],
+            }
+            for study, found in zip(studies, results, strict=True)
+        ],
     }
 
 
@@ -119,41 +76,99 @@ def set_json(dataset: Dataset) -> dict[str, Any]:
     return {"name": dataset.name, "sha256": dataset.sha256, "documents": len(dataset), "gold": gold}
 
 
-def system_json(result: SystemResult) -> dict[str, Any]:
-    """One system's figures and what they were made from."""
+def _system_json(result: SystemResult) -> dict[str, Any]:
     out: dict[str, Any] = {
         "name": result.name,
         "not_run": result.not_run,
         "description": result.description,
         "predictions": result.predictions,
-        "scores": {
-            protocol: _by_set(scores, {kind: average(scores, kind) for kind in _COLUMNS}, lambda s, kind: s.kind(kind))
-            for protocol, scores in result.scores.items()
-        },
+        "scores": {protocol: _by_set(scores) for protocol, scores in result.scores.items()},
     }
     if result.semantic:
-        out["semantic"] = {
-            protocol: _by_set(
-                scores, {kind: semantic_average(scores, kind) for kind in SEMANTIC_KINDS}, lambda s, kind: s.kinds[kind]
-            )
-            for protocol, scores in result.semantic.items()
-        }
+        out["semantic"] = {protocol: _by_set(scores) for protocol, scores in result.semantic.items()}
     return out
 
 
-def _by_set(
-    scores: Sequence[Any], averages: Mapping[str, Mapping[str, float]], part: Callable[[Any, str], KindScores]
-) -> dict[str, Any]:
-    return {
-        "sets": {
-            s.dataset: {
-                kind: {"documents": part(s, kind).documents, **_plain(part(s, kind).means())} for kind in averages
-            }
-            for s in scores
-        },
-        "average": {kind: _plain(mean) for kind, mean in averages.items()},
+def _by_set(scores: Sequence[Scores]) -> dict[str, Any]:
+    sets = {
+        s.dataset: {k: {"documents": part.documents, **_plain(part.means())} for k, part in s.kinds.items()}
+        for s in scores
     }
+    return {"sets": sets, "average": {kind: _plain(average(scores, kind)) for kind in scores[0].kinds}}
 
 
 def _plain(values: Mapping[str, float]) -> dict[str, float | None]:
     return {metric: None if math.isnan(value) else value for metric, value in values.items()}
+
+
+def print_report(console: Console, report: Mapping[str, Any], comparisons: Sequence[Comparison] = ()) -> None:
+    """Tables in percent: the sets, then for each protocol and kind every system by set and on average."""
+    table = make_table("test sets", "set", "documents", "gold", *(f"absent, {p}" for p in PROTOCOLS))
+    for s in report["sets"]:
+        totals = {protocol: gold["present"] + gold["absent"] for protocol, gold in s["gold"].items()}
+        shares = (percent(s["gold"][p]["absent"] / totals[p] if totals[p] else None) + " %" for p in PROTOCOLS)
+        table.add_row(s["name"], f"{s['documents']}", f"{totals['stemmed']}", *shares)
+    console.print(table)
+    for protocol in PROTOCOLS:
+        for kind, metrics in _COLUMNS.items():
+            title = f"{kind} phrases, protocol '{protocol}' (%)"
+            console.print(_scores_table(title, report["systems"], "scores", protocol, [kind], metrics))
+    semantic = [system for system in report["systems"] if "semantic" in system]
+    for protocol in PROTOCOLS if semantic else ():
+        title = f"semantic matching, protocol '{protocol}' (%)"
+        console.print(_scores_table(title, semantic, "semantic", protocol, SEMANTIC_KINDS, SEMANTIC_METRICS))
+    if comparisons:
+        shown = {"protocol": "protocol", "set": "dataset", "phrases": "kind", "figure": "metric"}
+        console.print(comparison_table(comparisons, shown))
+
+
+def _scores_table(
+    title: str,
+    systems: Sequence[Mapping[str, Any]],
+    part: str,
+    protocol: str,
+    kinds: Sequence[str],
+    metrics: Sequence[str],
+) -> Table:
+    kind_column = ["phrases"] if len(kinds) > 1 else []
+    table = make_table(title, "system", "set", *kind_column, "documents", *metrics)
+    for system in systems:
+        name = system["name"]
+        if system["not_run"] is not None:
+            table.add_row(name, f"not run: {system['not_run']}", *["–"] * (1 + len(metrics)), end_section=True)
+            continue
+        scores = system[part][protocol]
+        for kind in kinds:
+            rows = {dataset: by_kind[kind] for dataset, by_kind in scores["sets"].items()}
+            for dataset, cell in [*rows.items(), *([("average", scores["average"][kind])] if len(rows) > 1 else [])]:
+                names = (name, dataset, *([kind] if kind_column else []), f"{cell.get('documents', '')}")
+                style = None if "documents" in cell else "bold"
+                table.add_row(*names, *(percent(cell[metric]) for metric in metrics), style=style)
+                name = ""
+        table.add_section()
+    return table
+
+
+def print_ablations(console: Console, report: Mapping[str, Any]) -> None:
+    """By study and protocol a table in percent: present F@5 and F@10, absent R@5 and R@10, on average and by set."""
+    figures = " ".join(f"{metric:>4}" for _, metric in _ABLATION_FIGURES)
+    for study in report["studies"]:
+        for protocol in PROTOCOLS:
+            table = make_table(f"{study['name']}: {study['title']}, protocol '{protocol}' (%)", "variant")
+            for name in ("average", *(s["name"] for s in report["sets"])):
+                table.add_column(f"{name}\n{figures}", justify="right", no_wrap=True)
+            notes = []
+            for variant in study["variants"]:
+                label = variant["label"]
+                if variant["not_run"] is not None:
+                    table.add_row(Text(label), "not run", *["–"] * len(report["sets"]))
+                    notes.append(f"{label}: not run: {variant['not_run']}")
+                    continue
+                scores = variant["scores"][protocol]
+                cells = [scores["average"], *scores["sets"].values()]
+                rows = (" ".join(f"{percent(cell[k][m]):>4}" for k, m in _ABLATION_FIGURES) for cell in cells)
+                table.add_row(Text(label), *rows)
+            if notes:
+                table.caption = Text("\n".join(notes))
+                table.caption_justify = "left"
+            console.print(table)

@@ -14,7 +14,7 @@ from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.ground_truth import PROTOCOLS, Protocol
 from erukg.research.evaluation.metrics import Prediction, Scores, score
-from erukg.research.evaluation.semantic import PhraseVectors, SemanticScores, semantic_score
+from erukg.research.evaluation.semantic import PhraseVectors, semantic_score
 from erukg.research.evaluation.store import PredictionStore
 from erukg.research.evaluation.systems import NotAvailableError, System
 
@@ -37,7 +37,7 @@ class SystemResult:
     """By set the key of the stored predictions."""
     not_run: str | None = None
     """Why there are no scores, where the system could not be run."""
-    semantic: Mapping[Protocol, Sequence[SemanticScores]] = field(default_factory=dict)
+    semantic: Mapping[Protocol, Sequence[Scores]] = field(default_factory=dict)
     """As `scores`, by semantic matching; empty where none was asked for."""
 
 
@@ -107,7 +107,7 @@ def evaluate(
             results.append(SystemResult(system.name, {}, {}, {}, not_run=str(error)))
             continue
         scores: dict[Protocol, list[Scores]] = {protocol: [] for protocol in PROTOCOLS}
-        nearness: dict[Protocol, list[SemanticScores]] = {} if semantic is None else {p: [] for p in PROTOCOLS}
+        nearness: dict[Protocol, list[Scores]] = {} if semantic is None else {p: [] for p in PROTOCOLS}
         keys: dict[str, str] = {}
         for dataset in datasets:
             stored = None if store is None else PredictionStore(store, system.name, description, dataset)
@@ -134,7 +134,7 @@ def compare(first: SystemResult, second: SystemResult, samples: int = 10_000, se
         pairs = list(zip(first.scores[protocol], second.scores[protocol], strict=True))
         for kind, metrics in COMPARED.items():
             for metric in metrics:
-                counted = [(a.dataset, a.kind(kind), b.kind(kind)) for a, b in pairs if a.kind(kind).documents]
+                counted = [(a.dataset, a.kinds[kind], b.kinds[kind]) for a, b in pairs if a.kinds[kind].documents]
                 ours = {name: a.by_document[metric] for name, a, _ in counted}
                 theirs = {name: b.by_document[metric] for name, _, b in counted}
                 out += [

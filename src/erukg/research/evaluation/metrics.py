@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,19 +13,8 @@ from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.ground_truth import Gold, Protocol, ground_truth
 from erukg.research.evaluation.stemming import Variant, phrase_key
 
-__all__ = [
-    "CUTOFFS",
-    "DEPTH",
-    "METRICS",
-    "KindScores",
-    "Prediction",
-    "Scores",
-    "aligned_truth",
-    "average",
-    "hits",
-    "mean_of_sets",
-    "score",
-]
+__all__ = ["CUTOFFS", "DEPTH", "METRICS", "KindScores", "Prediction", "Scores"]
+__all__ += ["aligned_truth", "average", "hits", "score"]
 
 Prediction = tuple[Sequence[str], Sequence[str]]
 """The present and the absent phrases predicted for one document, best first."""
@@ -56,15 +45,19 @@ class KindScores:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """How well a system did on one set under one protocol."""
+    """How well a system did on one set under one protocol, by kind of phrase."""
 
     dataset: str
     protocol: Protocol
-    present: KindScores
-    absent: KindScores
+    kinds: Mapping[str, KindScores]
 
-    def kind(self, name: str) -> KindScores:
-        return self.absent if name == "absent" else self.present
+    @property
+    def present(self) -> KindScores:
+        return self.kinds["present"]
+
+    @property
+    def absent(self) -> KindScores:
+        return self.kinds["absent"]
 
 
 def hits(phrases: Sequence[str], gold: dict[str, int], variant: Variant = "nltk") -> list[int]:
@@ -100,7 +93,7 @@ def score(predictions: Sequence[Prediction], dataset: Dataset, protocol: Protoco
     pairs = list(zip(predictions, aligned_truth(predictions, dataset, protocol), strict=True))
     present = [(hits(p[0], g.present, g.variant), g.n_present) for p, g in pairs if g.n_present]
     absent = [(hits(p[1], g.absent, g.variant), g.n_absent) for p, g in pairs if g.n_absent]
-    return Scores(dataset.name, protocol, _kind(present), _kind(absent))
+    return Scores(dataset.name, protocol, {"present": _kind(present), "absent": _kind(absent)})
 
 
 def aligned_truth(predictions: Sequence[Prediction], dataset: Dataset, protocol: Protocol) -> Sequence[Gold]:
@@ -125,11 +118,7 @@ def _kind(documents: list[tuple[list[int], int]]) -> KindScores:
 
 
 def average(scores: Sequence[Scores], kind: str) -> dict[str, float]:
-    """The plain mean over sets, small and large alike; sets without gold of the kind do not take part."""
-    return mean_of_sets([s.kind(kind) for s in scores], METRICS)
-
-
-def mean_of_sets(kinds: Sequence[KindScores], metrics: Sequence[str]) -> dict[str, float]:
-    """The plain mean of each metric over the sets that have gold; nan where none has."""
-    counted = [kind for kind in kinds if kind.documents]
-    return {m: sum(c[m] for c in counted) / len(counted) if counted else float("nan") for m in metrics}
+    """The plain mean of each metric over the sets that have gold of the kind, small and large; nan where none has."""
+    counted = [part for s in scores if (part := s.kinds[kind]).documents]
+    metrics = scores[0].kinds[kind].by_document
+    return {m: sum(part[m] for part in counted) / len(counted) if counted else float("nan") for m in metrics}

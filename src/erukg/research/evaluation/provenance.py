@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Sized
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
@@ -63,20 +64,14 @@ def describe_collection(generator: KeyphraseGenerator) -> dict[str, Any] | None:
 
 def versions(packages: Iterable[str]) -> dict[str, str | None]:
     """The versions of erukg, Python and these packages; None for one that is not installed."""
-    found = installed_versions(packages)
-    return {
-        "erukg": __version__,
-        "python": platform.python_version(),
-        **{package: found.get(package) for package in packages},
-    }
+    own = {"erukg": __version__, "python": platform.python_version()}
+    return {**own, **dict.fromkeys(packages), **installed_versions(packages)}
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:
     """The versions of those of the packages that are installed."""
     out = {}
     for package in packages:
-        try:
+        with suppress(PackageNotFoundError):
             out[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,7 +49,7 @@ def shown(name: str, value: float | None) -> str:
     """A figure as people read it: a share in percent, a count as it is, a dash for none."""
     if name.endswith("_count") and value is not None:
         return f"{value:.1f}"
-    return percent(math.nan if value is None else value)
+    return percent(value)
 
 
 def to_json(readers: ReadersSet, results: Sequence[ReadersResult]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,6 +53,6 @@ def comparison_table(comparisons: Sequence[Any], columns: Mapping[str, str]) -> 
     return table
 
 
-def percent(value: float) -> str:
+def percent(value: float | None) -> str:
     """A fraction in percent with one decimal; a dash where there is none."""
-    return "–" if math.isnan(value) else f"{100 * value:.1f}"
+    return "–" if value is None else f"{100 * value:.1f}"

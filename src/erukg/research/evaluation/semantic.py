@@ -8,9 +8,9 @@ mean of both in each document. A cosine below 0 counts as 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,12 @@ from erukg.research.baselines.embedders import Embedder, embedder
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.ground_truth import Gold, Protocol
-from erukg.research.evaluation.metrics import CUTOFFS, DEPTH, KindScores, Prediction, aligned_truth, mean_of_sets
+from erukg.research.evaluation.metrics import CUTOFFS, DEPTH, KindScores, Prediction, Scores, aligned_truth
 from erukg.research.evaluation.stemming import Variant, phrase_key
 
-__all__ = [
-    "SEMANTIC_KINDS",
-    "SEMANTIC_METRICS",
-    "PhraseVectors",
-    "SemanticScores",
-    "match",
-    "semantic_average",
-    "semantic_score",
-]
+__all__ = ["SEMANTIC_KINDS", "SEMANTIC_METRICS", "PhraseVectors", "match", "semantic_score"]
 
+_T = TypeVar("_T")
 SEMANTIC_KINDS = ("present", "absent", "all")
 SEMANTIC_METRICS = tuple(f"Sem{m}@{k}" for k in CUTOFFS for m in "FPR")
 
@@ -71,18 +64,9 @@ class PhraseVectors:
         return self._embedder.describe()
 
 
-@dataclass(frozen=True, slots=True)
-class SemanticScores:
-    """How near a system came on one set: figures for present, absent and all phrases."""
-
-    dataset: str
-    protocol: Protocol
-    kinds: Mapping[str, KindScores]
-
-
 def semantic_score(
     predictions: Sequence[Prediction], dataset: Dataset, vectors: PhraseVectors, protocol: Protocol = "paper"
-) -> SemanticScores:
+) -> Scores:
     """Compare predictions, one per record and in the same order, with the gold of a set.
 
     The protocol says which gold phrases are present. "all" compares the best k present and the best k absent
@@ -91,17 +75,12 @@ def semantic_score(
     it names (by 0 where it names none).
     """
     truth = aligned_truth(predictions, dataset, protocol)
-    documents = [_Document.of(*parts) for parts in zip(predictions, dataset.records, truth, strict=True)]
-    needed = [phrase for document in documents for phrase in document.phrases()]
+    documents = [_document(*parts) for parts in zip(predictions, dataset.records, truth, strict=True)]
+    needed = [p for gold, named in documents for p in [*chain(*gold["all"]), *named[CUTOFFS[-1]]["all"]]]
     if needed:
         vectors.of(needed)  # in one go: an embedder is far faster on many
-    kinds = {kind: _kind([d for d in documents if d.gold[kind]], kind, vectors) for kind in SEMANTIC_KINDS}
-    return SemanticScores(dataset.name, protocol, kinds)
-
-
-def semantic_average(scores: Sequence[SemanticScores], kind: str) -> dict[str, float]:
-    """The plain mean over the sets that have gold of the kind."""
-    return mean_of_sets([s.kinds[kind] for s in scores], SEMANTIC_METRICS)
+    kinds = {kind: _kind([d for d in documents if d[0][kind]], kind, vectors) for kind in SEMANTIC_KINDS}
+    return Scores(dataset.name, protocol, kinds)
 
 
 def match(
@@ -119,33 +98,21 @@ def match(
     return (2 * precision * recall / total if total else 0.0), precision, recall
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """By kind the gold phrases, each with its accepted forms; and the distinct predictions, best first."""
+_Document: TypeAlias = tuple[dict[str, list[list[str]]], dict[int, dict[str, list[str]]]]
+"""By kind the gold phrases, each with its accepted forms; and by k and kind the distinct predictions, best first."""
 
-    gold: Mapping[str, Sequence[Sequence[str]]]
-    present: Sequence[str]
-    absent: Sequence[str]
 
-    @classmethod
-    def of(cls, prediction: Prediction, record: Record, gold: Gold) -> _Document:
-        forms: dict[str, str] = {}
-        for phrase in record.keyphrases:
-            forms.setdefault(phrase_key(phrase, gold.variant), phrase)
-        present = _forms(gold.present, gold.n_present, forms)
-        absent = _forms(gold.absent, gold.n_absent, forms)
-        return cls(
-            {"present": present, "absent": absent, "all": [*present, *absent]},
-            _distinct(prediction[0], gold.variant),
-            _distinct(prediction[1], gold.variant),
-        )
+def _document(prediction: Prediction, record: Record, gold: Gold) -> _Document:
+    forms: dict[str, str] = {}
+    for phrase in record.keyphrases:
+        forms.setdefault(phrase_key(phrase, gold.variant), phrase)
+    given = _forms(gold.present, gold.n_present, forms), _forms(gold.absent, gold.n_absent, forms)
+    present, absent = (_distinct(phrases, gold.variant) for phrases in prediction)
+    return _by_kind(*given), {k: _by_kind(present[:k], absent[:k]) for k in CUTOFFS}
 
-    def predicted(self, kind: str, k: int) -> list[str]:
-        present, absent = list(self.present[:k]), list(self.absent[:k])
-        return {"present": present, "absent": absent, "all": present + absent}[kind]
 
-    def phrases(self) -> list[str]:
-        return [form for forms in self.gold["all"] for form in forms] + self.predicted("all", CUTOFFS[-1])
+def _by_kind(present: list[_T], absent: list[_T]) -> dict[str, list[_T]]:
+    return {"present": present, "absent": absent, "all": present + absent}
 
 
 def _forms(keys: Mapping[str, int], n: int, forms: Mapping[str, str]) -> list[list[str]]:
@@ -166,12 +133,12 @@ def _distinct(phrases: Sequence[str], variant: Variant) -> list[str]:
 
 def _kind(documents: Sequence[_Document], kind: str, vectors: PhraseVectors) -> KindScores:
     out: dict[str, list[float]] = {metric: [] for metric in SEMANTIC_METRICS}
-    for document in documents:
-        gold = document.gold[kind]
-        rows = vectors.of([form for forms in gold for form in forms])
+    for by_kind, named in documents:
+        gold = by_kind[kind]
+        rows = vectors.of(list(chain(*gold)))
         groups = np.repeat(np.arange(len(gold)), [len(forms) for forms in gold])
         for k in CUTOFFS:
-            predicted = document.predicted(kind, k)
+            predicted = named[k][kind]
             found = vectors.of(predicted) if predicted else rows[:0]
             for letter, value in zip("FPR", match(found, rows, groups), strict=True):
                 out[f"Sem{letter}@{k}"].append(value)

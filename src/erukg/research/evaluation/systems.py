@@ -92,8 +92,7 @@ def make_system(spec: str, options: SystemOptions | None = None) -> System:
     `erukg-extract:tagger=spacy:en_core_web_sm` are variants that can be compared in one run; a variant's name is
     the whole of `spec`. A baseline that needs weights has their path there: `embedrank:folder`.
     """
-    name, _, rest = spec.partition(":")
-    name = name.strip()
+    name, _, rest = map(str.strip, spec.partition(":"))
     if name not in SYSTEMS:
         raise InputError(f"There is no system '{name}'; {did_you_mean(name, SYSTEMS, 'known systems: {known}.')}")
     make: Callable[[str, SystemOptions], System] = import_module(SYSTEMS[name]).make
@@ -103,12 +102,10 @@ def make_system(spec: str, options: SystemOptions | None = None) -> System:
 
 def parse_setting(text: str) -> tuple[str, Any]:
     """`"alpha=0.6"` as `("alpha", 0.6)`; whether there is such a setting is for the settings to say."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip() or not value.strip():
+    name, _, value = map(str.strip, text.partition("="))
+    if not name or not value:
         raise InputError(f"'{text}' is not a setting; write it as name=value, for instance alpha=0.6.")
     try:
-        return name.strip(), json.loads(value.strip().lower())
+        return name, json.loads(value.lower())
     except ValueError:
-        raise InputError(
-            f"The setting '{name.strip()}' needs a number, true or false, not '{value.strip()}'."
-        ) from None
+        raise InputError(f"The setting '{name}' needs a number, true or false, not '{value}'.") from None

@@ -16,8 +16,7 @@ from erukg.errors import ModelError
 from erukg.training.base import load_base
 from erukg.training.config import TAG_CLASSES, WINDOW
 from erukg.training.export.card import model_card
-from erukg.training.export.int8 import quantise_onnx, quantise_rows
-from erukg.training.export.onnx import EXACT_NODES, check_onnx, write_onnx
+from erukg.training.export.onnx import EXACT_NODES, check_onnx, quantise_onnx, quantise_rows, write_onnx
 from erukg.training.export.sparse_encoder import plain_tokenizer, write_sparse_encoder
 from erukg.training.folders import new_folder, read_json, write_json
 from erukg.training.model import TermModel

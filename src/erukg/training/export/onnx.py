@@ -6,6 +6,8 @@ know, and does not change with the exporter of a torch version.
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from erukg.backends.session import open_session
 from erukg.errors import ModelError, require
 from erukg.training.model import TermModel
 
-__all__ = ["EXACT_NODES", "check_onnx", "run_onnx", "write_onnx"]
+__all__ = ["EXACT_NODES", "check_onnx", "quantise_onnx", "quantise_rows", "run_onnx", "write_onnx"]
 
 OPSET = 17
 # Nodes whose weights stay in fp32 when the rest is quantised: small, and next to the outputs.
@@ -96,11 +98,8 @@ def _encoder(g: _Builder, model: TermModel) -> None:
     node = model.bert.embeddings
     table = node.position_embeddings.weight + node.token_type_embeddings.weight[0]
     length = g.op("Slice", [g.op("Shape", ["mask"], "shape"), g.axes(1), g.axes(2)], "shape.length")
-    places = g.op(
-        "Slice",
-        [g.constant("positions.table", table.numpy()), g.constant("zero", np.array([0])), length],
-        "positions",
-    )
+    bounds = [g.constant("positions.table", table.numpy()), g.constant("zero", np.array([0])), length]
+    places = g.op("Slice", bounds, "positions")
     embedded = g.op("Add", ["embeddings", places], "embedded")
     x = g.norm(embedded, node.LayerNorm.weight, node.LayerNorm.bias, "embeddings.norm")
     real = g.op("Cast", ["mask"], "mask.float", to=1)
@@ -165,7 +164,7 @@ def check_onnx(model: TermModel, path: str | Path, tolerance: float = 1e-4, seed
     model = model.cpu().float().eval()
     with torch.no_grad():
         outputs = model.encode(ids, mask)
-        expected = (model.states(outputs), model.tag_pieces(outputs), model.vector(outputs))
+        expected = (model.transform(outputs.hidden[-1]), model.tag_pieces(outputs), model.vector(outputs))
         rows = F.embedding(ids, model.word_embeddings).numpy()
     found = run_onnx(path, rows, mask.numpy())
     real = mask.numpy().astype(bool)
@@ -176,3 +175,38 @@ def check_onnx(model: TermModel, path: str | Path, tolerance: float = 1e-4, seed
     if not worst <= tolerance:
         raise ModelError(f"The exported graph {path} differs from the model by {worst:.2g}; export it again.")
     return worst
+
+
+def quantise_onnx(
+    source: str | Path, target: str | Path, exclude: Sequence[str] = EXACT_NODES, seven_bits: bool = True
+) -> None:
+    """Quantise the weights of every MatMul but `exclude` to int8, activations while running.
+
+    One scale a column: a single scale a matrix loses several times more. With `seven_bits` weights use 7 of
+    the 8 bits: CPUs without VNNI add products in 16 bits, which larger weights would overflow.
+    """
+    onnx = require("onnx", "train", "Exporting to ONNX")
+    quantization = require("onnxruntime.quantization", "train", "Quantising a model")
+    proto = onnx.load(str(source))
+    # The graph needs no preprocessing: it is written in the form that step would bring it to.
+    onnx.helper.set_model_props(proto, {"onnx.quant.pre_process": "onnxruntime.quant"})
+    with tempfile.TemporaryDirectory() as folder:
+        marked = Path(folder) / "marked.onnx"
+        onnx.save(proto, str(marked))
+        quantization.quantize_dynamic(
+            str(marked),
+            str(target),
+            op_types_to_quantize=["MatMul"],
+            per_channel=True,
+            reduce_range=seven_bits,
+            weight_type=quantization.QuantType.QInt8,
+            nodes_to_exclude=list(exclude),
+        )
+
+
+def quantise_rows(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Rows of a table as int8 with one scale each: row i ≈ values[i] · scales[i]."""
+    scales = np.abs(table).max(1) / 127.0
+    scales[scales == 0] = 1.0
+    values = np.clip(np.rint(table / scales[:, None]), -127, 127).astype(np.int8)
+    return values, scales.astype(np.float32)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from random import Random
 
 from erukg.errors import InputError
-from erukg.training.references.base import Reader, Reference, paper_of
-from erukg.training.references.library import Library, Paper
+from erukg.training.references.base import Library, Paper, Reader, Reference, paper_of
 from erukg.training.references.rows import Problems, Row, list_of, parse_rows, text_of, tidy
 
 __all__ = ["Plain"]
@@ -17,15 +14,12 @@ __all__ = ["Plain"]
 _LONGEST_TYPE = 40
 
 
-@dataclass(frozen=True)
 class Plain(Reader):
     """Rows {"reference", "document", "negatives"?, "type"?}.
 
     A document is text, or an object with title and abstract (or text) and maybe an id, or {"id"} of a
     document known from a corpus. Each negative makes one triplet; without any, the rest of a batch serves.
     """
-
-    files: Sequence[Path]
 
     def references(self, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
         for triplets in parse_rows(self.files, problems, lambda row: list(_triplets(row, library))):

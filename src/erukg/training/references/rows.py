@@ -11,17 +11,7 @@ from erukg.errors import InputError, TrainingError
 from erukg.io.objects import parse_object
 from erukg.io.streams import DAMAGED, Line, lines, open_bytes
 
-__all__ = [
-    "LONGEST_LINE",
-    "Problems",
-    "Row",
-    "list_of",
-    "object_of",
-    "parse_rows",
-    "read_lines",
-    "text_of",
-    "tidy",
-]
+__all__ = ["LONGEST_LINE", "Problems", "Row", "list_of", "object_of", "parse_rows", "read_lines", "text_of", "tidy"]
 
 # A full paper of unarXive takes up to a few megabytes; longer lines are not papers.
 LONGEST_LINE = 64 * 2**20
@@ -35,8 +25,8 @@ class Problems:
     """Collects rows that cannot be used and refuses a file in which there are too many of them.
 
     A bad row (not JSON, a field missing or of the wrong type) counts against `tolerance`, the share of the
-    rows of one file that may be bad. A skipped row (well formed, but of no use, such as a citation of an
-    unknown document) is only counted.
+    rows of one file that may be bad; 1 is for a second pass over a file. A skipped row (well formed, but of no use,
+    such as a citation of an unknown document) is only counted, by reason.
     """
 
     def __init__(self, tolerance: float = 0.01) -> None:
@@ -45,39 +35,25 @@ class Problems:
         self.bad = 0
         self.examples: list[str] = []
         self.skipped: Counter[str] = Counter()
-        self._file_rows = self._file_bad = 0
-
-    @classmethod
-    def quiet(cls) -> Problems:
-        """For a second pass over a file whose bad rows are counted in another one."""
-        return cls(tolerance=1.0)
+        self.file_rows = self.file_bad = 0
 
     def add(self, path: Path, line: int, reason: str) -> None:
         """Note a bad row; the first few are kept for show."""
         self.bad += 1
-        self._file_bad += 1
+        self.file_bad += 1
         if len(self.examples) < _SHOWN:
             self.examples.append(f"{path}:{line}: {reason}")
         # Ten bad rows are no reason to give up before the end of the file shows what share they are.
-        if self._file_bad >= 1000:
+        if self.file_bad >= 1000:
             self._check(path)
-
-    def skip(self, reason: str) -> None:
-        """Note a well-formed row that is of no use."""
-        self.skipped[reason] += 1
-
-    def row(self) -> None:
-        """Note that one more row was read."""
-        self.rows += 1
-        self._file_rows += 1
 
     def finish(self, path: Path) -> None:
         """At the end of a file: refuse it if too many of its rows were bad."""
         self._check(path)
-        self._file_rows = self._file_bad = 0
+        self.file_rows = self.file_bad = 0
 
     def _check(self, path: Path) -> None:
-        bad, rows = self._file_bad, self._file_rows
+        bad, rows = self.file_bad, self.file_rows
         if self.tolerance < 1 and ((bad and bad == rows) or bad > max(10, self.tolerance * rows)):
             first = next((e for e in self.examples if e.startswith(f"{path}:")), str(path))
             raise TrainingError(
@@ -93,12 +69,14 @@ def read_lines(path: Path, problems: Problems) -> Iterator[Line]:
         with open_bytes(path) as stream:
             for line in lines(stream, LONGEST_LINE, advice=""):
                 number = line.number
-                if line.problem is not None:
-                    problems.row()
-                    problems.add(path, number, line.problem)
-                elif line.text.strip():
-                    problems.row()
+                if line.problem is None and not line.text.strip():
+                    continue
+                problems.rows += 1
+                problems.file_rows += 1
+                if line.problem is None:
                     yield line
+                else:
+                    problems.add(path, number, line.problem)
     except DAMAGED as error:
         raise TrainingError(f"{path} is damaged after line {number} ({error}); fetch the file again.") from error
     except (OSError, InputError) as error:

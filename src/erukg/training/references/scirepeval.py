@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from random import Random
 
 from erukg.errors import InputError
-from erukg.training.references.base import Reader, Reference, paper_of
-from erukg.training.references.library import Library, Paper
+from erukg.training.references.base import Library, Paper, Reader, Reference, paper_of
 from erukg.training.references.rows import Problems, Row, list_of, object_of, parse_rows, text_of, tidy
 
 __all__ = ["SciRepEval"]
 
 
-@dataclass(frozen=True)
 class SciRepEval(Reader):
     """Rows {"query", "candidates": [{"doc_id", "title", "abstract", "score"}]}.
 
     Candidates scored above 0 are positives, those scored 0 negatives: one triplet for each positive.
     """
 
-    files: Sequence[Path]
-
     def references(self, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
         rows = parse_rows(self.files, problems, lambda row: (_query(row), *_candidates(row)))
         for query, positives, negatives in rows:
             if not positives:
-                problems.skip("query without a positive document")
+                problems.skipped["query without a positive document"] += 1
             random.shuffle(negatives)
             for i, positive in enumerate(positives):
                 negative = negatives[i % len(negatives)] if negatives else None

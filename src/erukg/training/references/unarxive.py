@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 from erukg.errors import InputError
-from erukg.training.references.base import Reader, Reference
-from erukg.training.references.library import Library, Paper, canonical_id
+from erukg.training.references.base import Library, Paper, Reader, Reference, canonical_id
+from erukg.training.references.corpus import title_reference
 from erukg.training.references.rows import Problems, Row, list_of, object_of, parse_rows, text_of
-from erukg.training.references.titles import title_reference
 
 __all__ = ["Unarxive", "citing_sentences", "sentences"]
 
@@ -39,12 +37,11 @@ class Unarxive(Reader):
     abstract, against another article it cites.
     """
 
-    files: Sequence[Path]
     titles: bool = True
 
     def documents(self, problems: Problems) -> Iterator[Paper]:
         # Bad rows are counted when the references are read.
-        return parse_rows(self.files, Problems.quiet(), _paper)
+        return parse_rows(self.files, Problems(tolerance=1), _paper)
 
     def references(self, library: Library, problems: Problems, random: Random) -> Iterator[Reference]:
         def parse(row: Row) -> list[Reference]:
@@ -67,7 +64,7 @@ class Unarxive(Reader):
                 if group:
                     contexts.append((section, sentence, group))
                 else:
-                    problems.skip("document not in the corpus")
+                    problems.skipped["document not in the corpus"] += 1
         everything = list(dict.fromkeys(number for cited in cited_in.values() for number in cited))
         for section, sentence, group in contexts:
             elsewhere = [number for number in everything if number not in cited_in[section]]
@@ -76,7 +73,7 @@ class Unarxive(Reader):
         if self.titles:
             reference = title_reference(paper, everything, library, random)
             if reference is None:
-                problems.skip("title or abstract too short for a title reference")
+                problems.skipped["title or abstract too short for a title reference"] += 1
             else:
                 yield reference
 

@@ -119,7 +119,7 @@ def _panels(
             values = [(float(v["value"]), percent(v, kind, metric)) for v in placed]
             if points := [(x, y) for x, y in values if y is not None]:
                 curves.append(charts.Curve(metric, points))
-            levels += [charts.Level(f"{metric}, no D", y) for v in apart if (y := percent(v, kind, metric))]
+            levels += [(f"{metric}, no D", y) for v in apart if (y := percent(v, kind, metric))]
         if curves:
             theirs = [charts.Curve(f"{m}, paper", points, True) for m, points in in_paper.get(kind, {}).items()]
             out.append(charts.Panel(_KINDS[kind], [*curves, *theirs], levels))

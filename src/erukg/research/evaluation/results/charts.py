@@ -15,7 +15,7 @@ from typing import Any
 
 from erukg.errors import require
 
-__all__ = ["Curve", "Level", "Panel", "Plots", "Point", "Row", "bar_table", "curves", "scatter"]
+__all__ = ["Curve", "Panel", "Plots", "Point", "Row", "bar_table", "curves", "scatter"]
 
 _WIDTH = 880  # points, as everything below
 _HEADER = 62  # room for title and subtitle
@@ -61,20 +61,12 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """A value that has no place on the x axis, as a line across the panel."""
-
-    name: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves with an axis of their own, in percent."""
+    """Curves with an axis of their own, in percent; `levels` are values without a place on the x axis, by name."""
 
     title: str
     curves: Sequence[Curve]
-    levels: Sequence[Level] = ()
+    levels: Sequence[tuple[str, float]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +173,9 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
         marker = {"marker": "o", "markersize": 5, "markerfacecolor": "white" if curve.paper else colour}
         line = {"linestyle": "--" if curve.paper else "-", "linewidth": 1.2 if curve.paper else 2}
         axes.plot(*zip(*sorted(curve.points), strict=True), color=colour, label=curve.name, **line, **marker)
-    for level in panel.levels:
-        colour = colours.get(_measure(level.name), _OTHER)
-        axes.axhline(level.value, color=colour, linestyle=":", linewidth=1.2, label=level.name)
-    values = [y for curve in panel.curves for _, y in curve.points] + [level.value for level in panel.levels]
+    for name, value in panel.levels:
+        axes.axhline(value, color=colours.get(_measure(name), _OTHER), linestyle=":", linewidth=1.2, label=name)
+    values = [y for curve in panel.curves for _, y in curve.points] + [value for _, value in panel.levels]
     if min(values) < 0.4 * max(values) or max(values) <= 0:
         axes.set_ylim(0, 1.08 * max(*values, 1e-9))
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, frameon=False)

@@ -7,21 +7,14 @@ from typing import Any, TypeAlias
 
 from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.keyphrases import COMPARED
+from erukg.research.evaluation.reporting import percent
 from erukg.research.evaluation.results import published
-from erukg.research.evaluation.results.labels import label, reason
-from erukg.research.evaluation.results.runs import Group
+from erukg.research.evaluation.results.runs import Group, label, reason
 from erukg.research.evaluation.retrieval.measures import MEASURES
 from erukg.research.evaluation.semantic import SEMANTIC_KINDS
 
-__all__ = [
-    "ablation_table",
-    "comparison_table",
-    "keyphrase_tables",
-    "not_run",
-    "provenance",
-    "retrieval_tables",
-    "table",
-]
+__all__ = ["ablation_table", "comparison_table", "keyphrase_tables", "not_run", "provenance"]
+__all__ += ["retrieval_tables", "table"]
 
 _SEMANTIC = ("SemF@5", "SemF@10")
 _Row: TypeAlias = tuple[str, list[list[float | None]] | str]
@@ -57,15 +50,11 @@ def _scores_table(group: Group, part: str, protocol: str, kind: str, metrics: Se
             scores = system[part][protocol]
             cells = [scores["sets"][name][kind] for name in group.names]
             counts |= {name: f"{name} ({cell['documents']})" for name, cell in zip(group.names, cells, strict=True)}
-            if kind == "absent" and part == "scores" and not _any(cells, metrics):
+            if kind == "absent" and part == "scores" and not any(cell[m] for cell in cells for m in metrics):
                 continue  # finds none by design
             rows.append((system["label"], [[cell[m] for m in metrics] for cell in [*cells, scores["average"][kind]]]))
     in_paper = _paper_rows(group.names, kind) if part == "scores" and protocol == PROTOCOLS[0] else []
     return _best_in_bold(["system", *(counts.get(name, name) for name in group.names), "average"], rows, in_paper)
-
-
-def _any(cells: Iterable[Mapping[str, Any]], metrics: Sequence[str]) -> bool:
-    return any(cell[metric] for cell in cells for metric in metrics)
 
 
 def _paper_rows(names: Sequence[str], kind: str) -> list[list[str]]:
@@ -118,13 +107,11 @@ def ablation_table(study: Mapping[str, Any], protocol: str, names: Sequence[str]
             continue
         scores = variant["scores"][protocol]
         cells = [scores["average"], *(scores["sets"][name] for name in names)]
-        rows.append([variant["label"], *(_ablation_cell(cell) for cell in cells)])
+        kinds = (
+            [" / ".join(percent(cell[k][m]) for m in metrics) for k, metrics in COMPARED.items()] for cell in cells
+        )
+        rows.append([variant["label"], *map(" · ".join, kinds)])
     return table(["variant", "average", *names], rows)
-
-
-def _ablation_cell(cell: Mapping[str, Any]) -> str:
-    kinds = [" / ".join(_percent(cell[kind][metric]) for metric in metrics) for kind, metrics in COMPARED.items()]
-    return " · ".join(kinds)
 
 
 def comparison_table(comparisons: Sequence[Mapping[str, Any]]) -> str:
@@ -144,12 +131,10 @@ def provenance(systems: Sequence[Mapping[str, Any]]) -> str:
     """What each system was made of: hashes of model and collection, of the code, and the stored predictions."""
     rows = []
     for system in systems:
-        if system.get("not_run"):
-            continue
         described = system["description"]
         settings = ", ".join(f"{name}={value}" for name, value in described.get("settings", {}).items())
-        parts = [f"{name} {_short(part)}" for name, part in described.items() if isinstance(part, Mapping) and part]
-        made_of = "; ".join(part for part in parts if not part.startswith("settings "))
+        parts = {name: part for name, part in described.items() if isinstance(part, Mapping) and part}
+        made_of = "; ".join(f"{name} {_short(part)}" for name, part in parts.items() if name != "settings")
         rows.append([system["label"], made_of or "–", settings or "–", str(described.get("code", "–"))[:12]])
     return table(["system", "made of", "settings", "code"], rows)
 
@@ -160,7 +145,7 @@ def _short(part: Mapping[str, Any]) -> str:
 
 
 def _best_in_bold(header: Sequence[str], rows: Sequence[_Row], in_paper: Sequence[Sequence[str]] = ()) -> str:
-    shown = [[[_percent(v) for v in cell] for cell in cells] for _, cells in rows if not isinstance(cells, str)]
+    shown = [[[percent(v) for v in cell] for cell in cells] for _, cells in rows if not isinstance(cells, str)]
     many = len(shown) > 1
     best = [[_highest(values) for values in zip(*column, strict=True)] for column in zip(*shown, strict=True)]
     out: list[Sequence[str]] = []
@@ -170,7 +155,7 @@ def _best_in_bold(header: Sequence[str], rows: Sequence[_Row], in_paper: Sequenc
             continue
         row = [name]
         for cell, tops in zip(cells, best, strict=True):
-            texts = map(_percent, cell)
+            texts = map(percent, cell)
             row.append(" / ".join(f"**{t}**" if many and t == top else t for t, top in zip(texts, tops, strict=True)))
         out.append(row)
     return table(header, [*out, *in_paper])
@@ -179,10 +164,6 @@ def _best_in_bold(header: Sequence[str], rows: Sequence[_Row], in_paper: Sequenc
 def _highest(values: Iterable[str]) -> str | None:
     numbers = [value for value in values if value not in ("–", "0.0")]
     return max(numbers, key=float) if numbers else None
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def _escape(cell: str) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from erukg.research.evaluation.readers import FIGURES
 from erukg.research.evaluation.readers_report import TOTAL, shown
 from erukg.research.evaluation.results import markdown
-from erukg.research.evaluation.results.labels import label
-from erukg.research.evaluation.results.runs import Runs
+from erukg.research.evaluation.results.runs import Runs, label
 
 __all__ = ["readers_part"]
 

@@ -1,22 +1,42 @@
-"""Stored runs: the JSON that the evaluation commands and the benchmark write."""
+"""Stored runs: the JSON that the evaluation commands and the benchmark write, and what their systems are called.
+
+Names on a page are without the paths of the machine that they ran on.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from erukg.core.settings import Settings
 from erukg.errors import InputError
-from erukg.research.evaluation.results.labels import key, label
 
-__all__ = ["Group", "Run", "Runs", "Speed", "load_runs", "speeds"]
+__all__ = ["Group", "Run", "Runs", "Speed", "is_ours", "key", "label", "load_runs", "reason", "speeds"]
 
 _MAX_BYTES = 1 << 30
 _TASKS = ("keyphrases", "retrieval", "ablations", "case", "readers")
+_REFERENCE = "erukg-extract"  # of speeds
+_NAMES = {
+    "erukg-generate": "erukg generate",
+    "erukg-extract": "erukg extract",
+    "textrank": "TextRank",
+    "multipartiterank": "MultipartiteRank",
+    "positionrank": "PositionRank",
+    "tfidf": "TF-IDF",
+    "yake": "YAKE",
+    "keybert": "KeyBERT",
+    "embedrank": "EmbedRank",
+    "promptrank": "PromptRank",
+    "bm25": "BM25",
+    "rm3": "RM3",
+    "doct5query": "docT5query",
+}
+_EXPANDING = ("query", "document", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +96,7 @@ def load_runs(paths: Sequence[Path]) -> Runs:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
+class Speed(NamedTuple):
     """How fast a system was timed, times erukg's extraction in the same run, and on which of the systems given."""
 
     timed: str
@@ -106,9 +125,6 @@ def speeds(benchmarks: Sequence[Run], systems: Sequence[Mapping[str, Any]]) -> l
             if rate > 0:
                 out.setdefault(name, Speed(shown, rate / reference[1], by_key.get(name)))
     return list(out.values())
-
-
-_REFERENCE = "erukg-extract"
 
 
 def _evaluated_as(name: str) -> str:
@@ -167,3 +183,59 @@ def _groups(runs: Sequence[Run], part: str) -> list[Group]:
                 group.systems.append(system)
         group.comparisons += run.report.get("comparisons", [])
     return list(groups.values())
+
+
+def label(system: Mapping[str, Any]) -> str:
+    """The name to show of a system, or of a retrieval method."""
+    name = str(system["name"])
+    kind, _, expander = name.partition(" ")
+    if kind in _EXPANDING and (expander := expander or _expander(system)):
+        return f"{kind}, {label({'name': expander})}"
+    base, _, rest = name.partition(":")
+    shown = [_argument(part) for part in rest.split(",") if part]
+    if base == "tfidf" and shown and "corpus" in (described := system.get("description") or {}):
+        shown[0] = f"{described['corpus']['documents']:,} documents"
+    first = _NAMES.get(base, base)
+    if not shown:
+        return first
+    return f"{first}, {', '.join(shown)}" if base.startswith("erukg") else f"{first} ({', '.join(shown)})"
+
+
+def _expander(method: Mapping[str, Any]) -> str:
+    described = method.get("description") or {}
+    found = described.get("query_expansion") or described.get("document_expansion") or {}
+    return str(found.get("system", ""))
+
+
+def _argument(part: str) -> str:
+    name, equals, value = part.partition("=")
+    if not equals:
+        return "paper's settings" if part == "paper" else _last(part)
+    if name == "tagger":
+        return "tags by spaCy" if value.startswith("spacy") else f"tags by {value}"
+    if name == "model":
+        return _last(value)
+    return f"{name}={_last(value)}"
+
+
+def _last(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+def key(name: str) -> str:
+    """The same for one system wherever its files lie."""
+    base, _, rest = name.partition(":")
+    parts = (part.partition("=") for part in rest.split(",") if part)
+    return ":".join(
+        [base, *(f"{head}{equals}{_last(value)}" if equals else _last(head) for head, equals, value in parts)]
+    )
+
+
+def is_ours(system: Mapping[str, Any]) -> bool:
+    """Whether it is a system of this package, or a search that uses one."""
+    return "erukg" in str(system["name"]) or "erukg" in _expander(system)
+
+
+def reason(system: Mapping[str, Any]) -> str:
+    """Why a system has no figures, in short: what to give it is for the one who runs it."""
+    return f"not run: {str(system['not_run']).partition(' (give')[0]}"

@@ -1,4 +1,4 @@
-"""The part of the page on keyphrases: bars by set, quality against speed, tables."""
+"""The parts of the page on keyphrases and on retrieval: bars by set, quality against speed, tables."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from erukg.research.evaluation.ground_truth import PROTOCOLS
+from erukg.research.evaluation.reporting import percent
 from erukg.research.evaluation.results import charts, markdown, published
 from erukg.research.evaluation.results.charts import Plots
-from erukg.research.evaluation.results.labels import is_ours, label
-from erukg.research.evaluation.results.runs import Group, Runs, speeds
+from erukg.research.evaluation.results.runs import Group, Runs, is_ours, label, speeds
 
-__all__ = ["keyphrase_part"]
+__all__ = ["keyphrase_part", "retrieval_part"]
 
 _PROTOCOL = PROTOCOLS[0]  # of the plots
 _WHAT = {
@@ -19,6 +19,7 @@ _WHAT = {
     "absent": ("R@10", "Phrases that do not stand in the text", published.ABSENT),
 }
 
+_RETRIEVAL = {"R@100": "Recall of the best 100 documents", "nDCG@10": "nDCG of the best 10 documents"}
 _CALIBRATED = ("F@5", "F@10")
 _WHY = """\
 What differs besides the systems themselves:
@@ -35,7 +36,7 @@ What differs besides the systems themselves:
 
 def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
     for number, group in enumerate(runs.keyphrases, 1):
-        yield f"## Keyphrases{on_sets(group, number, runs.keyphrases)}\n"
+        yield f"## Keyphrases{_on_sets(group, number, runs.keyphrases)}\n"
         if group.run:
             yield from _speed(group, runs, plots, number)
             yield from _bars(group, "present", plots, number)
@@ -54,12 +55,34 @@ def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
             yield f"### What was run\n\n{markdown.provenance(group.run)}"
 
 
-def on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
+def retrieval_part(runs: Runs, plots: Plots) -> Iterator[str]:
+    for number, group in enumerate(runs.retrieval, 1):
+        yield f"## Retrieval{_on_sets(group, number, runs.retrieval)}\n"
+        yield (
+            "BM25 with the best present and absent keyphrases added to queries, documents or both, each phrase once. "
+            "In brackets the number of queries. Small sets saturate recall at 1000, so read recall at 100 beside it.\n"
+        )
+        for measure, title in _RETRIEVAL.items() if group.run else ():
+            rows = [_bar_row(method, group, measure, method["scores"]) for method in group.run]
+            plot = charts.bar_table(title, f"{measure} in percent, by test set", ["average", *group.names], rows)
+            yield plots.add(f"retrieval-{measure}", number, f"{title}: {measure}", plot)
+        yield markdown.not_run(group.systems)
+        for title, table in markdown.retrieval_tables(group):
+            yield f"### {title}\n\n{table}"
+        notes = [f"- {s['name']}: {note}\n" for s in group.sets for note in s.get("notes", ())]
+        if notes:
+            yield f"What is odd about the sets:\n\n{''.join(notes)}"
+        if group.comparisons:
+            table = markdown.comparison_table(group.comparisons)
+            yield f"### Differences between methods (paired bootstrap)\n\n{table}"
+
+
+def _on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
     """What tells a group from others in a heading."""
     return f" on {', '.join(group.names)} ({number} of {len(groups)})" if len(groups) > 1 else ""
 
 
-def bar_row(
+def _bar_row(
     system: Mapping[str, Any], group: Group, metric: str, scores: Mapping[str, Any], kind: str | None = None
 ) -> charts.Row:
     """A metric of a system, or of a retrieval method, in percent: on average, then on each set."""
@@ -70,7 +93,7 @@ def bar_row(
 
 def _bars(group: Group, kind: str, plots: Plots, number: int) -> Iterator[str]:
     metric, title, in_paper = _WHAT[kind]
-    rows = [bar_row(system, group, metric, system["scores"][_PROTOCOL], kind) for system in group.run]
+    rows = [_bar_row(system, group, metric, system["scores"][_PROTOCOL], kind) for system in group.run]
     rows = [row for row in rows if kind == "present" or any(row.values)]  # who extracts finds none of the others
     if not rows:
         return
@@ -160,8 +183,8 @@ def _calibration_rows(system: Mapping[str, Any], name: str, group: Group, known:
         pairs.append(theirs["average"])
     here, there, apart = [], [], []
     for cell, pair in zip(cells, pairs, strict=True):
-        values = [None if cell[metric] is None else 100 * cell[metric] for metric in _CALIBRATED]
-        here.append(" / ".join("–" if v is None else f"{v:.1f}" for v in values))
+        values = [_times_100(cell[metric]) for metric in _CALIBRATED]
+        here.append(" / ".join(percent(cell[metric]) for metric in _CALIBRATED))
         there.append(f"*{pair[0]:.1f} / {pair[1]:.1f}*")
         apart.append(" / ".join("–" if v is None else f"{v - p:+.1f}" for v, p in zip(values, pair, strict=True)))
     width = len(known) + 1
