@@ -302,6 +302,41 @@ def case(
 
 
 @app.command()
+def readers(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="SET...", help="The readers' set: JSON Lines files, or a folder of them (tests/readers)."
+        ),
+    ] = None,
+    system: Systems = None,
+    model: Model = None,
+    collection: CollectionFolder = None,
+    paper: Paper = False,
+    settings: Changes = None,
+    samples: Samples = 10_000,
+    seed: Seed = 0,
+    threads: Threads = None,
+    output: Output = None,
+) -> None:
+    """What a person would say of the phrases: those that must and must not come, repetition, silence, headings.
+
+    The set is in tests/readers of the repository. Prints a table by kind of text for every system.
+    """
+    from erukg.research.evaluation.readers import load_readers, run_readers
+    from erukg.research.evaluation.readers_report import print_readers, to_json
+    from erukg.research.evaluation.reporting import write_json
+
+    loaded = load_readers(folders or ())
+    systems = _systems(system, _options(model, collection, paper, settings, threads))
+    with _progress() as progress:
+        results = run_readers(systems, loaded, progress, samples=samples, seed=seed)
+    print_readers(console(), loaded, results)
+    if output is not None:
+        write_json(to_json(loaded, results), output)
+
+
+@app.command()
 def report(
     runs: Annotated[
         list[Path],

@@ -9,6 +9,7 @@ from erukg.errors import InputError
 from erukg.research.evaluation.results import markdown
 from erukg.research.evaluation.results.ablations import ablation_part
 from erukg.research.evaluation.results.charts import Plots
+from erukg.research.evaluation.results.readers import readers_part
 from erukg.research.evaluation.results.runs import Runs, label, load_runs, reason
 from erukg.research.evaluation.results.scores import keyphrase_part, retrieval_part
 
@@ -43,6 +44,7 @@ def _page(runs: Runs, plots: Plots) -> Iterator[str]:
     yield from keyphrase_part(runs, plots)
     yield from retrieval_part(runs, plots)
     yield from ablation_part(runs, plots)
+    yield from readers_part(runs)
     yield from _case_part(runs)
     yield from _sources(runs)
 

@@ -19,7 +19,7 @@ from erukg.errors import InputError
 __all__ = ["Group", "Run", "Runs", "Speed", "is_ours", "key", "label", "load_runs", "reason", "speeds"]
 
 _MAX_BYTES = 1 << 30
-_TASKS = ("keyphrases", "retrieval", "ablations", "case")
+_TASKS = ("keyphrases", "retrieval", "ablations", "case", "readers")
 _REFERENCE = "erukg-extract"  # of speeds
 _NAMES = {
     "erukg-generate": "erukg generate",
@@ -76,6 +76,7 @@ class Runs:
     ablations: Sequence[Run]
     benchmarks: Sequence[Run]
     cases: Sequence[Run]
+    readers: Sequence[Run]
 
 
 def load_runs(paths: Sequence[Path]) -> Runs:
@@ -91,6 +92,7 @@ def load_runs(paths: Sequence[Path]) -> Runs:
         by_task["ablations"],
         by_task["benchmark"],
         by_task["case"],
+        by_task["readers"],
     )
 
 
