@@ -44,10 +44,10 @@ def with_collection(tiny_model: Path, tiny_collection: Path) -> Run:
 
 @pytest.fixture
 def documents(tiny_corpus: Path, tmp_path: Path) -> Path:
-    """Some documents of the tiny corpus without their ids, so that they have neighbours."""
+    """Some documents of the tiny corpus, without their ids so that they have neighbours, and with a single word."""
     path = tmp_path / "in.jsonl"
     rows = [json.loads(line) for line in tiny_corpus.read_text().splitlines()[:6]]
-    path.write_text("".join(json.dumps({"text": row["abstract"]}) + "\n" for row in rows))
+    path.write_text("".join(json.dumps({"text": row["abstract"] + " A satellite."}) + "\n" for row in rows))
     return path
 
 
