@@ -12,7 +12,7 @@ import pytest
 from erukg.errors import InputError
 from erukg.research.baselines import tfidf
 from erukg.research.baselines.tagged import Reader
-from erukg.research.baselines.tfidf import Corpus, Frequencies, TfIdf
+from erukg.research.baselines.tfidf import Frequencies, FrequencyCorpus, TfIdf
 from erukg.research.baselines.yake import Yake, with_stops
 
 CORPUS = [
@@ -67,7 +67,7 @@ def test_what_was_seen_once_is_let_go_when_there_is_too_much(monkeypatch: pytest
 
 def test_tfidf_by_hand(reader: Reader, corpus: Path) -> None:
     text = "A cache for neural networks\nThe neural network is fast. The satellite cache is a cache."
-    found = dict(TfIdf(Corpus(str(corpus)), reader).extract(text))
+    found = dict(TfIdf(FrequencyCorpus(str(corpus)), reader).extract(text))
     assert found == {
         "cache": pytest.approx(3 * math.log2(5 / 3)),  # in the satellite cache too
         "neural networks": pytest.approx(2 * math.log2(5 / 3)),
@@ -75,26 +75,26 @@ def test_tfidf_by_hand(reader: Reader, corpus: Path) -> None:
     }
     assert list(found) == sorted(found, key=lambda form: -found[form])
     # Only the first two documents: the cache is then in one of two.
-    first = dict(TfIdf(Corpus(str(corpus), 2), reader).extract(text))
+    first = dict(TfIdf(FrequencyCorpus(str(corpus), 2), reader).extract(text))
     assert first["cache"] == pytest.approx(3 * math.log2(3 / 2))
 
 
 def test_tfidf_of_odd_texts_and_bad_corpora(reader: Reader, corpus: Path, tmp_path: Path) -> None:
-    system = TfIdf(Corpus(str(corpus)), reader)
+    system = TfIdf(FrequencyCorpus(str(corpus)), reader)
     for text in ODD:
         assert system.extract(text) == []
     assert system.extract("Index", 0) == []
     form, score = system.extract("Radar\u00ad images: peer-to-peer <i>search</i>")[0]
     assert form
     assert score > 0
-    assert system.extract("Radar images") == TfIdf(Corpus(str(corpus)), reader).extract("Radar images")
+    assert system.extract("Radar images") == TfIdf(FrequencyCorpus(str(corpus)), reader).extract("Radar images")
     with pytest.raises(InputError, match="no corpus"):
-        Corpus(str(tmp_path / "none.jsonl")).describe()
+        FrequencyCorpus(str(tmp_path / "none.jsonl")).describe()
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"id": "1"\n')
     with pytest.raises(InputError, match=r"bad\.jsonl"):
-        TfIdf(Corpus(str(bad)), reader).extract("Radar images")
-    assert Corpus(str(corpus)).describe()["documents"] == 50_000
+        TfIdf(FrequencyCorpus(str(bad)), reader).extract("Radar images")
+    assert FrequencyCorpus(str(corpus)).describe()["documents"] == 50_000
 
 
 def test_lines_that_end_without_a_stop_get_one() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from erukg.collection.analysis import stems
 from erukg.errors import InputError
-from erukg.research.evaluation.retrieval.index import Corpus, Index, query_weights
+from erukg.research.evaluation.retrieval.index import Index, TokenisedCorpus, query_weights
 from erukg.research.evaluation.retrieval.measures import average, score
 from erukg.research.evaluation.retrieval.rm3 import RM3
 
@@ -23,7 +23,7 @@ def random_texts(n: int, seed: int) -> list[str]:
 
 
 def test_bm25_by_hand() -> None:
-    index = Index(Corpus.of(["The cat and a cat and the dogs", "dog", "bird, cat, fish: fish!"]))
+    index = Index(TokenisedCorpus.of(["The cat and a cat and the dogs", "dog", "bird, cat, fish: fish!"]))
     found = index.search(query_weights("cats"), 10)
     # N = 3, df = 2: ln(1 + 1.5 / 2.5) = ln 1.6; lengths 3, 1, 4 with mean 8/3.
     # d0: K = 0.9 (0.6 + 0.4 · 9/8) = 0.945, tf = 2;  d2: K = 0.9 (0.6 + 0.4 · 3/2) = 1.08, tf = 1.
@@ -37,7 +37,7 @@ def test_bm25_by_hand() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_bm25_agrees_with_bm25s(seed: int) -> None:
     texts = random_texts(60, seed)
-    ours = Index(Corpus.of(texts))
+    ours = Index(TokenisedCorpus.of(texts))
     theirs = bm25s.BM25(method="lucene", k1=0.9, b=0.4, dtype="float64")
     theirs.index([stems(text) for text in texts], show_progress=False)
     for query in random_texts(20, seed + 100):
@@ -50,14 +50,14 @@ def test_bm25_agrees_with_bm25s(seed: int) -> None:
 
 
 def test_of_equal_scores_the_earlier_document_stays() -> None:
-    index = Index(Corpus.of(["dog", *["cat"] * 50]))
+    index = Index(TokenisedCorpus.of(["dog", *["cat"] * 50]))
     assert index.search({"cat": 1.0}, 3).documents.tolist() == [1, 2, 3]
 
 
 def test_an_extended_corpus_is_that_of_the_longer_texts() -> None:
     texts, more = random_texts(30, 1), random_texts(30, 2)
-    longer = Index(Corpus.of([f"{a}\n{b}" for a, b in zip(texts, more, strict=True)]))
-    base = Corpus.of(texts)
+    longer = Index(TokenisedCorpus.of([f"{a}\n{b}" for a, b in zip(texts, more, strict=True)]))
+    base = TokenisedCorpus.of(texts)
     extended = Index(base.extended(more))
     for query in random_texts(10, 3):
         a, b = longer.search(query_weights(query), 30), extended.search(query_weights(query), 30)
@@ -69,7 +69,7 @@ def test_an_extended_corpus_is_that_of_the_longer_texts() -> None:
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "the of"]])
 def test_nothing_is_found_in_nothing(texts: list[str]) -> None:
-    index = Index(Corpus.of(texts))
+    index = Index(TokenisedCorpus.of(texts))
     assert index.search({"cat": 1.0}, 5).documents.size == 0
     assert RM3().expand({"cat": 2.0}, index) == {"cat": 1.0}
     assert RM3().expand({}, index) == {}
@@ -77,7 +77,7 @@ def test_nothing_is_found_in_nothing(texts: list[str]) -> None:
 
 def feedback_index() -> Index:
     fillers = [f"filler{i}a filler{i}b filler{i}c" for i in range(18)]
-    return Index(Corpus.of(["alpha beta beta gamma", "alpha delta", *fillers]))
+    return Index(TokenisedCorpus.of(["alpha beta beta gamma", "alpha delta", *fillers]))
 
 
 def test_rm3_by_hand() -> None:
@@ -93,14 +93,14 @@ def test_rm3_by_hand() -> None:
 
 def test_rm3_finds_a_document_without_a_query_term() -> None:
     texts = ["sonar whale", "whale whale blubber", "blubber lamp", *(f"other{i}" for i in range(30))]
-    index = Index(Corpus.of(texts))
+    index = Index(TokenisedCorpus.of(texts))
     assert index.search(query_weights("sonar"), 10).documents.tolist() == [0]
     assert index.search(RM3().expand(query_weights("sonar"), index), 10).documents.tolist()[:2] == [0, 1]
 
 
 def test_rm3_leaves_out_common_words_and_odd_spellings() -> None:
     texts = ["query common x é12 straße " + "z" * 25, *["common thing"] * 5, *(f"other{i}" for i in range(14))]
-    assert RM3().relevance_model({"queri": 1.0}, Index(Corpus.of(texts))) == {"queri": 1.0}
+    assert RM3().relevance_model({"queri": 1.0}, Index(TokenisedCorpus.of(texts))) == {"queri": 1.0}
 
 
 def test_measures_by_hand() -> None:

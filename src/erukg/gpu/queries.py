@@ -124,7 +124,7 @@ class Index:
         n: int,
         exclude: Sequence[str | None],
     ) -> list[Hits | None]:
-        """The `n` best hits of each query from what a device found, a row each in any order.
+        """The `n` best hits of each query from what a device found, one row per query in any order.
 
         They are those of `Collection.search_terms` up to rounding. None where more would have to be known: too many
         are the text itself, or what is left may hold some that are as good as the last.

@@ -112,7 +112,7 @@ _HYPHENS = frozenset("-\u2010\u2011")
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """A cleaned text and the edits that led to it, one a row: its range here, its range in the original."""
+    """A cleaned text and the edits that led to it, one per row: its range here, its range in the original."""
 
     text: str
     edits: NDArray[np.int64]

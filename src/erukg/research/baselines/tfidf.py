@@ -19,7 +19,7 @@ from erukg.io import BadDocument, read_documents
 from erukg.research.baselines.base import best, digest
 from erukg.research.baselines.tagged import Reader
 
-__all__ = ["Corpus", "Frequencies", "TfIdf", "stem_words"]
+__all__ = ["Frequencies", "FrequencyCorpus", "TfIdf", "stem_words"]
 
 LONGEST = 3
 _WORD = re.compile(r"[^\W_]+")
@@ -82,7 +82,7 @@ def _merge(
 
 
 @dataclass(frozen=True)
-class Corpus:
+class FrequencyCorpus:
     """The first `documents` documents of a file or folder in any form the package reads."""
 
     path: str
@@ -112,7 +112,7 @@ class TfIdf:
     Hyphens part words here.
     """
 
-    corpus: Corpus
+    corpus: FrequencyCorpus
     reader: Reader = field(default_factory=Reader)
 
     def extract(self, text: str, top_k: int = 10) -> list[tuple[str, float]]:

@@ -108,7 +108,7 @@ def systems(generator: KeyphraseGenerator, wanted: Mapping[str, Settings], top_k
 
 
 def stream(generator: KeyphraseGenerator, settings: Settings, top_k: int, threads: int) -> Stream:
-    """A task as a function of several texts, a document a thread."""
+    """A task as a function of several texts, one document per thread."""
     return lambda texts: deque(generator.generate_batch(texts, top_k, settings, threads=threads), maxlen=0)
 
 

@@ -18,7 +18,7 @@ from erukg.research.baselines.positionrank import PositionRank
 from erukg.research.baselines.promptrank import T5, PromptRank
 from erukg.research.baselines.tagged import Reader
 from erukg.research.baselines.textrank import TextRank
-from erukg.research.baselines.tfidf import Corpus, TfIdf
+from erukg.research.baselines.tfidf import FrequencyCorpus, TfIdf
 from erukg.research.baselines.yake import Yake
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.metrics import DEPTH
@@ -47,7 +47,7 @@ _RECIPES: dict[str, _Recipe] = {
     "textrank": _Recipe(TextRank),
     "multipartiterank": _Recipe(MultipartiteRank),
     "positionrank": _Recipe(PositionRank),
-    "tfidf": _Recipe(TfIdf, "corpus", Corpus, "document frequencies not available (give {}:FILE, a corpus)"),
+    "tfidf": _Recipe(TfIdf, "corpus", FrequencyCorpus, "document frequencies not available (give {}:FILE, a corpus)"),
     "yake": _Recipe(Yake, tags=False),
     "keybert": _Recipe(KeyBert, "embedder", SentenceModel, _VECTORS, tags=False),
     "embedrank": _Recipe(EmbedRank, "embedder", embedder, f"{_VECTORS[:-1]} or a file of word vectors)"),

@@ -18,7 +18,7 @@ from erukg.io.objects import numbered_lines
 from erukg.research.evaluation.datasets import Dataset, content_hash, read_by_id
 from erukg.research.evaluation.formats import Record
 
-__all__ = ["Files", "Qrels", "RetrievalSet", "find_sets", "load_retrieval_set"]
+__all__ = ["Qrels", "RetrievalSet", "SetFiles", "find_sets", "load_retrieval_set"]
 
 Qrels = Mapping[str, Mapping[str, int]]
 """By query id and document id the grade of relevance; 0 and below is not relevant."""
@@ -29,7 +29,7 @@ _NAMED = 5  # ids named in a note
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class SetFiles:
     """Where the three parts of a set are. `by_position`: the judgements number queries by their line, from 1 up."""
 
     name: str
@@ -69,13 +69,13 @@ class RetrievalSet:
         return Dataset(f"{self.name}-queries", self.queries, self.sha256["queries"])
 
 
-def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Iterable[str] = ()) -> list[Files]:
+def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Iterable[str] = ()) -> list[SetFiles]:
     """The sets in these folders: each is one, or holds folders that are; sorted by name in each.
 
     `by_position` names the sets whose judgements give a query's place in its file instead of its id.
     """
     positional = list(by_position)
-    found: dict[Path, Files] = {}
+    found: dict[Path, SetFiles] = {}
     for path in map(Path, paths):
         if not path.is_dir():
             raise InputError(f"There is no folder {path}; give folders with corpus.jsonl, queries.jsonl and qrels.tsv.")
@@ -102,16 +102,16 @@ def _one(folder: Path, name: str) -> Path | None:
     return next((path for ending in _PACKED if (path := folder / (name + ending)).is_file()), None)
 
 
-def _files(folder: Path, split: str) -> Files:
+def _files(folder: Path, split: str) -> SetFiles:
     corpus, queries = _one(folder, "corpus.jsonl"), _one(folder, "queries.jsonl")
     qrels = _one(folder, "qrels.tsv") or _one(folder, f"qrels/{split}.tsv")
     if corpus is None or queries is None or qrels is None:
         missing = "queries.jsonl" if queries is None else f"qrels.tsv and no qrels/{split}.tsv"
         raise InputError(f"The folder {folder} has no {missing}; it is not in BEIR's layout.")
-    return Files(folder.resolve().name, corpus, queries, qrels)
+    return SetFiles(folder.resolve().name, corpus, queries, qrels)
 
 
-def load_retrieval_set(files: Files) -> RetrievalSet:
+def load_retrieval_set(files: SetFiles) -> RetrievalSet:
     """Read and check a set. A line that cannot be used stops the reading with its number."""
     documents = tuple(read_by_id(files.corpus, lambda row, _: _record(row, query=False)).values())
     queries = tuple(read_by_id(files.queries, lambda row, _: _record(row, query=True)).values())
@@ -134,7 +134,7 @@ def load_retrieval_set(files: Files) -> RetrievalSet:
 
 
 def _renumbered(
-    judged: Mapping[str, dict[str, int]], queries: Sequence[Record], files: Files
+    judged: Mapping[str, dict[str, int]], queries: Sequence[Record], files: SetFiles
 ) -> dict[str, dict[str, int]]:
     """The judgements by query id, where `judged` has them by the query's place in the file."""
     for place in judged:
@@ -201,7 +201,7 @@ def _columns(cells: list[str], where: str) -> list[int]:
     return [names.index(name) for name in _HEADER]
 
 
-def _notes(files: Files, documents: Iterable[Record], queries: Sequence[Record], judged: Qrels) -> Iterator[str]:
+def _notes(files: SetFiles, documents: Iterable[Record], queries: Sequence[Record], judged: Qrels) -> Iterator[str]:
     known = {query.id: None for query in queries}
     if files.by_position:
         yield "judgements are read by the place of a query in its file, as asked for (--qrels-by-position)."

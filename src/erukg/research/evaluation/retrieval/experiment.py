@@ -12,8 +12,8 @@ from typing import Any
 from erukg.research.evaluation.bootstrap import Difference, differences_by_set
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.keyphrases import Progress, predict
-from erukg.research.evaluation.retrieval.beir import Files, RetrievalSet, load_retrieval_set
-from erukg.research.evaluation.retrieval.index import Corpus, Index, query_weights
+from erukg.research.evaluation.retrieval.beir import RetrievalSet, SetFiles, load_retrieval_set
+from erukg.research.evaluation.retrieval.index import Index, TokenisedCorpus, query_weights
 from erukg.research.evaluation.retrieval.measures import DEPTH, MEASURES, QueryScores, score
 from erukg.research.evaluation.retrieval.methods import BestPhrases, Method
 from erukg.research.evaluation.retrieval.stored import StoredPredictions
@@ -65,7 +65,7 @@ class Comparison:
 
 def evaluate(
     methods: Sequence[Method],
-    sets: Sequence[Files],
+    sets: Sequence[SetFiles],
     store: Path | None = None,
     progress: Progress | None = None,
     *,
@@ -165,8 +165,8 @@ class _SetRunner:
         return Index(self._corpus)
 
     @cached_property
-    def _corpus(self) -> Corpus:
-        return Corpus.of(self._counted())
+    def _corpus(self) -> TokenisedCorpus:
+        return TokenisedCorpus.of(self._counted())
 
     def _counted(self) -> Iterator[str]:
         total = len(self._data.documents)

@@ -20,7 +20,7 @@ from erukg.collection.analysis import stems
 from erukg.collection.search import idf
 from erukg.errors import InputError
 
-__all__ = ["K1", "B", "Corpus", "Found", "Index", "query_weights"]
+__all__ = ["K1", "B", "Found", "Index", "TokenisedCorpus", "query_weights"]
 
 K1 = 0.9
 B = 0.4
@@ -32,7 +32,7 @@ def query_weights(text: str) -> dict[str, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class TokenisedCorpus:
     """Texts as numbered stems: `terms[i]` stands in the text number `documents[i]`."""
 
     size: int
@@ -41,11 +41,11 @@ class Corpus:
     terms: NDArray[np.int32]
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Corpus:
+    def of(cls, texts: Iterable[str]) -> TokenisedCorpus:
         empty = np.empty(0, np.int32)
         return _add(cls(0, {}, empty, empty), texts)
 
-    def extended(self, texts: Iterable[str]) -> Corpus:
+    def extended(self, texts: Iterable[str]) -> TokenisedCorpus:
         """Each text with another one behind it; `texts` has one for each, in order."""
         out = _add(self, texts)
         if out.size != self.size:
@@ -53,7 +53,7 @@ class Corpus:
         return out
 
 
-def _add(corpus: Corpus, texts: Iterable[str]) -> Corpus:
+def _add(corpus: TokenisedCorpus, texts: Iterable[str]) -> TokenisedCorpus:
     numbers = dict(corpus.numbers)
     documents, terms = array("i"), array("i")
     size = 0
@@ -62,7 +62,7 @@ def _add(corpus: Corpus, texts: Iterable[str]) -> Corpus:
         terms.extend(found)
         documents.extend(repeat(size, len(found)))
         size += 1
-    return Corpus(
+    return TokenisedCorpus(
         size,
         numbers,
         np.concatenate((corpus.documents, np.frombuffer(documents, np.int32))),
@@ -81,7 +81,7 @@ class Found:
 class Index:
     """Posting lists for search, and the documents' own terms for feedback."""
 
-    def __init__(self, corpus: Corpus, k1: float = K1, b: float = B) -> None:
+    def __init__(self, corpus: TokenisedCorpus, k1: float = K1, b: float = B) -> None:
         self.size = corpus.size
         self.numbers = corpus.numbers
         self.stems = list(corpus.numbers)
