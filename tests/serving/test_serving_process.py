@@ -238,6 +238,19 @@ def test_workers_end_when_their_parent_is_killed(tiny_model: Path) -> None:
             httpx.get(f"{server.url}/healthz")
 
 
+def test_workers_end_though_nobody_reads_their_log(tiny_model: Path) -> None:
+    with Process("--model", tiny_model, "--workers", 2, "--threads", 1) as server:
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+        assert len(children) == 2
+        assert server.process.stderr is not None
+        server.process.stderr.close()
+        server.process.kill()
+        deadline = time.monotonic() + 20
+        while any(Path(f"/proc/{child}").exists() for child in children):
+            assert time.monotonic() < deadline, "a worker goes on without its parent"
+            time.sleep(0.05)
+
+
 def serve(*arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "erukg.cli", "serve", *map(str, arguments)]
     return subprocess.run(

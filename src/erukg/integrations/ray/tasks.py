@@ -7,6 +7,7 @@ loaded once per process, and starts new ones in place of those that died or whos
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from asyncio import CancelledError, Semaphore
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -62,7 +63,7 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(ABC):
     """What to do with every partition, with which model; it travels to the workers.
 
     `threads` documents are processed at a time; with `device` by a GPU, and `threads` processes beside it.
@@ -91,15 +92,15 @@ class Job:
             "document_bytes": self.limits.document_bytes,
         }
 
+    @abstractmethod
     def load(self) -> Any:
         """What `process` works with; loaded once per worker process."""
-        raise NotImplementedError
 
+    @abstractmethod
     def process(
         self, loaded: Any, partition: Partition, documents: Iterator[InputDocument], store: Store, on_bad: OnBad
     ) -> Written:
         """Write the results of a partition's documents to the store."""
-        raise NotImplementedError
 
 
 @lru_cache(maxsize=1)

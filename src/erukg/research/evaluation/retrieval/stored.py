@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +29,7 @@ def set_file(path: Path, name: str) -> Path | None:
     return next((file for ending in _ENDINGS if (file := path / (name + ending)).is_file()), None)
 
 
-class StoredPredictions:
+class StoredPredictions(ABC):
     """A system whose predictions stand in a file; `what` is how descriptions and errors call them."""
 
     what: str
@@ -59,8 +60,9 @@ class StoredPredictions:
     def _rows(self) -> dict[str, _Row]:
         return read_by_id(self.path, lambda row, _: self._parse(row))
 
+    @abstractmethod
     def _parse(self, row: Mapping[str, Any]) -> tuple[str, _Row]:
-        raise NotImplementedError
+        """The id and the predictions of a line."""
 
 
 class PredictedQueries(StoredPredictions):
