@@ -7,16 +7,17 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from erukg.integrations.ray.collection_job import CollectionJob
 from erukg.integrations.ray.partitions import Partition
 from erukg.integrations.ray.plan import CRASHED, DONE, Outcome
-from erukg.integrations.ray.tasks import Job, TaskRunner
+from erukg.integrations.ray.tasks import TaskRunner
 
 
 class Simulated(TaskRunner):
     """Its tasks crash at certain rows, or always, and are counted."""
 
     def __init__(self, crashing: set[int], always: bool = False) -> None:
-        self._job, self._probe_rows = (Job(), "run"), None
+        self._job, self._probe_rows = (CollectionJob(), "run"), None
         self._crashing, self._always = crashing, always
         self.probed = 0
 

@@ -80,7 +80,7 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def _write(text: str) -> None:
-    # A log that nobody reads any more must not stop anything: least of all the shutdown, which logs in a signal handler.
+    # A log that nobody reads must not stop anything, least of all the shutdown, which logs in a signal handler.
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(text)
         sys.stderr.flush()
