@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from erukg.backends import OnnxBackend, find_device, find_model
-from erukg.backends.threads import ThreadRunner, cores, ordered_map
+from erukg.backends.threads import ThreadRunner, ordered_map
 from erukg.collection import Collection, bundled_collection
-from erukg.core.backend import Backend
 from erukg.core.generator import Generator
-from erukg.core.neighbours import Background
-from erukg.core.runner import Runner
 from erukg.core.settings import Settings
 from erukg.core.tagging import Tagger
 
@@ -29,16 +26,7 @@ class KeyphraseGenerator(Generator):
     >>> [k.phrase for k in generator.generate(text).present]
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        background: Background | None = None,
-        *,
-        tagger: Tagger | None = None,
-        settings: Settings | None = None,
-        runner: Runner | None = None,
-    ) -> None:
-        super().__init__(backend, background, tagger=tagger, settings=settings, runner=runner or ThreadRunner())
+    _default_runner = ThreadRunner
 
     @classmethod
     def from_pretrained(
@@ -89,7 +77,7 @@ def load_analyser(
     path, chosen = find_model(model), find_device(device)
     kept = TOP_PHRASES if phrases is None else phrases
     if chosen is None:
-        mapper = partial(ordered_map, threads=threads or cores())
+        mapper = partial(ordered_map, threads=threads)
         return ModelAnalyser(OnnxBackend.load(path), phrases=kept, settings=settings, mapper=mapper)
     from erukg.backends.torch.backend import TorchBackend
     from erukg.gpu import DeviceAnalyser

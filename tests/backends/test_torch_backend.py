@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 
-from erukg.backends import ModelBackend, OnnxBackend, find_device, load_backend  # noqa: E402
+from erukg import KeyphraseGenerator  # noqa: E402
+from erukg.backends import ModelBackend, OnnxBackend, find_device  # noqa: E402
 from erukg.backends.batch import Packed, join, pack, unpack  # noqa: E402
 from erukg.backends.torch.backend import TorchBackend  # noqa: E402
 from erukg.backends.torch.steps import Quantised  # noqa: E402
@@ -170,7 +171,7 @@ def test_devices() -> None:
 
 
 def test_loading_for_a_device(folders: dict[str, Path]) -> None:
-    assert type(load_backend(folders["fp32"])) is OnnxBackend
+    assert type(KeyphraseGenerator.from_pretrained(folders["fp32"], False).backend) is OnnxBackend
     assert isinstance(TorchBackend.load(folders["fp32"], device="cpu"), ModelBackend)
     with pytest.raises(InputError, match="no device 'tpu'"):
         TorchBackend.load(folders["fp32"], device="tpu")

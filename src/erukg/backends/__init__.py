@@ -1,6 +1,6 @@
 """Models and what runs them: words in; term weights, tag classes and a document vector out."""
 
-from erukg.backends.device import find_device, load_backend
+from erukg.backends.device import find_device
 from erukg.backends.folder import ModelFolder, find_model
 from erukg.backends.model import ModelBackend
 from erukg.backends.onnx_backend import OnnxBackend
@@ -13,5 +13,4 @@ __all__ = [
     "Vocabulary",
     "find_device",
     "find_model",
-    "load_backend",
 ]

@@ -1,19 +1,15 @@
-"""Which device a user means, and the backend for it."""
+"""Which device a user means."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import re
-from pathlib import Path
 from typing import Any
 
-from erukg.backends.folder import find_model
-from erukg.backends.model import ModelBackend
-from erukg.backends.onnx_backend import OnnxBackend
 from erukg.errors import InputError, require
 
-__all__ = ["find_device", "load_backend"]
+__all__ = ["find_device"]
 
 _PURPOSE = "Running a model on a GPU"
 
@@ -38,13 +34,3 @@ def find_device(device: str | None) -> str | None:
     if number >= torch.cuda.device_count():
         raise InputError(f"torch sees no device '{device}' here ({torch.cuda.device_count()} in all); use cpu or auto.")
     return device
-
-
-def load_backend(model: str | Path | None = None, device: str | None = None, threads: int = 1) -> ModelBackend:
-    """A model, as `find_model` names it, on a device, as `find_device` does; on the CPU `threads` cores per pass."""
-    path, chosen = find_model(model), find_device(device)
-    if chosen is None:
-        return OnnxBackend.load(path, threads=threads)
-    from erukg.backends.torch.backend import TorchBackend
-
-    return TorchBackend.load(path, device=chosen)

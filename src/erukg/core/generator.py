@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,8 @@ class _Analysis:
 class Generator:
     """Finds the phrases that describe a text, both those in it and those not. Thread-safe."""
 
+    _default_runner: ClassVar[type[SerialRunner]] = SerialRunner
+
     def __init__(
         self,
         backend: Backend,
@@ -76,7 +78,7 @@ class Generator:
         self.background = background
         self.tagger = tagger
         self.settings = settings or Settings()
-        self._runner: Runner = runner or SerialRunner()
+        self._runner: Runner = runner or self._default_runner()
 
     def generate(
         self,
