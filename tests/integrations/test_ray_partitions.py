@@ -198,13 +198,14 @@ def test_plans_are_kept_and_checked(tmp_path: Path) -> None:
 
 def test_parquet_takes_what_utf8_cannot_hold(tmp_path: Path) -> None:
     found = Keyphrases(
-        (Keyphrase("a\ud800", 1.0, ((0, 2),)),), (Keyphrase("b", 0.5, sources=(Source("c", 1.0),)),), "i"
+        (Keyphrase("a\ud800", 1.0, spans=((0, 2),)),), (Keyphrase("b", 0.5, sources=(Source("c", 1.0),)),), "i"
     )
     with (tmp_path / "a.parquet").open("wb") as stream:
         writer = ParquetWriter(stream, result_schema(Keyphrases))
         writer.write(found)
         writer.close()
     (row,) = parquet.read_table(tmp_path / "a.parquet").to_pylist()
-    assert row["present"] == [{"phrase": "a\\ud800", "score": 1.0, "spans": [{"start": 0, "end": 2}]}]
-    assert row["absent"] == [{"phrase": "b", "score": 0.5, "sources": [{"id": "c", "share": 1.0}]}]
+    plain = {"confidence": None, "variants": []}
+    assert row["present"] == [{"phrase": "a\\ud800", "score": 1.0, **plain, "spans": [{"start": 0, "end": 2}]}]
+    assert row["absent"] == [{"phrase": "b", "score": 0.5, **plain, "sources": [{"id": "c", "share": 1.0}]}]
     assert json.dumps(row)

@@ -293,10 +293,12 @@ class Generator:
         for ranked, k in (entries[i] for i in order.tolist()):
             i = int(ranked.pool[k])
             explanation = explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None
-            out.append(Keyphrase(listed.forms[i], float(ranked.scores[k]), spans.get(i, ()), explanation=explanation))
+            out.append(
+                Keyphrase(listed.forms[i], float(ranked.scores[k]), spans=spans.get(i, ()), explanation=explanation)
+            )
         scored = np.concatenate([ranked.pool for ranked in kinds])
         unscored = np.setdiff1d(np.arange(n), scored)[: None if top_k is None else top_k - len(out)]
-        return out + [Keyphrase(listed.forms[i], 0.0, spans.get(i, ())) for i in unscored.tolist()]
+        return out + [Keyphrase(listed.forms[i], 0.0, spans=spans.get(i, ())) for i in unscored.tolist()]
 
     def _listed(self, phrases: Sequence[str] | PhraseList) -> PhraseList:
         return phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
@@ -326,7 +328,9 @@ class Generator:
         out = []
         for k, i in enumerate(ranked.pool.tolist()):
             explanation = explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None
-            out.append(Keyphrase(places[i].form, float(ranked.scores[k]), places[i].spans, explanation=explanation))
+            out.append(
+                Keyphrase(places[i].form, float(ranked.scores[k]), spans=places[i].spans, explanation=explanation)
+            )
         return tuple(out)
 
     def _absent(self, ranked: Ranked, analysis: _Analysis, pool: Pool, explain: bool) -> tuple[Keyphrase, ...]:

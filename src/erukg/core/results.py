@@ -11,7 +11,15 @@ from typing import Any, overload
 from erukg.core.neighbours import Source
 from erukg.errors import InputError
 
-__all__ = ["Explanation", "Keyphrase", "Keyphrases", "RankedPhrases", "TermWeight"]
+__all__ = ["Explanation", "Keyphrase", "Keyphrases", "Notice", "RankedPhrases", "TermWeight"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a reader of the result should know of the text: a code for programs, a sentence for people."""
+
+    code: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +60,16 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Keyphrase:
-    """A phrase and its score. Present phrases have `spans` into the caller's text, absent ones `sources`."""
+    """A phrase and its score. Present phrases have `spans` into the caller's text, absent ones `sources`.
+
+    confidence  how likely people are to choose the phrase, 0 to 1, comparable across documents
+    variants    other forms of it that were merged into it: "PCI" for "percutaneous coronary intervention"
+    """
 
     phrase: str
     score: float
+    confidence: float | None = None
+    variants: tuple[str, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()
     sources: tuple[Source, ...] = ()
     explanation: Explanation | None = None
@@ -63,6 +77,10 @@ class Keyphrase:
     def to_dict(self, *keep: str) -> dict[str, Any]:
         """Plain data; of spans, sources and explanation those that are there, and those named in `keep`."""
         out: dict[str, Any] = {"phrase": self.phrase, "score": self.score}
+        if self.confidence is not None:
+            out["confidence"] = self.confidence
+        if self.variants:
+            out["variants"] = list(self.variants)
         if self.spans or "spans" in keep:
             out["spans"] = [list(span) for span in self.spans]
         if self.sources or "sources" in keep:
@@ -78,6 +96,8 @@ class Keyphrase:
         return cls(
             phrase=data["phrase"],
             score=float(data["score"]),
+            confidence=None if data.get("confidence") is None else float(data["confidence"]),
+            variants=tuple(str(form) for form in data.get("variants", ())),
             spans=tuple((int(a), int(b)) for a, b in data.get("spans", ())),
             sources=tuple(Source(s["id"], float(s["share"])) for s in data.get("sources", ())),
             explanation=None if explanation is None else Explanation.from_dict(explanation),
@@ -88,13 +108,14 @@ class Keyphrase:
 class Keyphrases:
     """The keyphrases of one document, best first: those `present` in its text and those `absent` from it.
 
-    `error` says in one sentence why a document of a stream has none.
+    `notices` say what to keep in mind of them; `error` says in one sentence why a document of a stream has none.
     """
 
     present: tuple[Keyphrase, ...] = ()
     absent: tuple[Keyphrase, ...] = ()
     id: str | None = None
     error: str | None = None
+    notices: tuple[Notice, ...] = ()
 
     def __iter__(self) -> Iterator[Keyphrase]:
         """Present phrases, then absent ones."""
@@ -111,6 +132,8 @@ class Keyphrases:
             "present": [keyphrase.to_dict("spans") for keyphrase in self.present],
             "absent": [keyphrase.to_dict("sources") for keyphrase in self.absent],
         }
+        if self.notices:
+            out["notices"] = [dataclasses.asdict(notice) for notice in self.notices]
         return out if self.error is None else {**out, "error": self.error}
 
     def to_json(self) -> str:
@@ -125,6 +148,7 @@ class Keyphrases:
                 absent=tuple(Keyphrase.from_dict(k) for k in data.get("absent", ())),
                 id=data.get("id"),
                 error=data.get("error"),
+                notices=tuple(Notice(str(n["code"]), str(n["message"])) for n in data.get("notices", ())),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"This is not a keyphrase result as written by erukg: {error!r}.") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from erukg.core.neighbours import Source
-from erukg.core.results import Keyphrase, Keyphrases
+from erukg.core.results import Keyphrase, Keyphrases, Notice
 
 __all__ = ["Compact", "compact", "restore"]
 
@@ -24,22 +24,24 @@ def compact(result: Keyphrases) -> Compact:
             if number == len(shares):
                 shares.append(source.share)
             numbers.append(number)
-        absent.append((k.phrase, k.score, tuple(numbers), k.explanation))
-    present = tuple((k.phrase, k.score, k.spans, k.explanation) for k in result.present)
-    return result.id, present, tuple(absent), tuple(sources), tuple(shares)
+        absent.append((k.phrase, k.score, k.confidence, k.variants, tuple(numbers), k.explanation))
+    present = tuple((k.phrase, k.score, k.confidence, k.variants, k.spans, (), k.explanation) for k in result.present)
+    notices = tuple((notice.code, notice.message) for notice in result.notices)
+    return result.id, notices, present, tuple(absent), tuple(sources), tuple(shares)
 
 
 def restore(data: Compact) -> Keyphrases:
     """The result that `compact` was given."""
-    id, present, absent, names, shares = data
+    id, notices, present, absent, names, shares = data
     sources = [Source(name, share) for name, share in zip(names, shares, strict=True)]
     return Keyphrases(
-        tuple([Keyphrase(phrase, score, spans, (), why) for phrase, score, spans, why in present]),
+        tuple([Keyphrase(*most) for most in present]),
         tuple(
             [
-                Keyphrase(phrase, score, (), tuple([sources[number] for number in numbers]), why)
-                for phrase, score, numbers, why in absent
+                Keyphrase(p, s, c, v, (), tuple([sources[n] for n in numbers]), why)
+                for p, s, c, v, numbers, why in absent
             ]
         ),
         id,
+        notices=tuple(Notice(*notice) for notice in notices),
     )

@@ -15,7 +15,7 @@ __all__ = ["Result", "arrow_row", "csv_header", "csv_rows", "every_factor", "exp
 
 Result: TypeAlias = Keyphrases | RankedPhrases
 _PURPOSE = "Writing Parquet"
-_CSV = ("id", "kind", "rank", "phrase", "score", "spans", "sources")
+_CSV = ("id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources")
 # What phrases of these kinds never have.
 _OMITTED = {"present": {"sources"}, "absent": {"spans"}, "phrases": set[str]()}
 
@@ -37,13 +37,15 @@ def csv_header(explain: bool) -> tuple[str, ...]:
 
 
 def csv_rows(result: Result, explain: bool) -> Iterator[tuple[object, ...]]:
-    """One row per phrase; spans as `start-end`, sources as `id=share`, several of them separated by spaces."""
+    """One row per phrase; spans as `start-end`, sources as `id=share`, several separated by spaces, variants by ";"."""
     for kind, phrases in kinds(result):
         for rank, phrase in enumerate(phrases, 1):
             name = kind if kind != "phrases" else "present" if phrase.spans else "absent"
             spans = " ".join(f"{start}-{end}" for start, end in phrase.spans)
             sources = " ".join(f"{source.id}={source.share:.6g}" for source in phrase.sources)
-            row = (result.id, name, rank, phrase.phrase, repr(phrase.score), spans, sources)
+            confidence = "" if phrase.confidence is None else repr(phrase.confidence)
+            score, variants = repr(phrase.score), "; ".join(phrase.variants)
+            row = (result.id, name, rank, phrase.phrase, score, confidence, variants, spans, sources)
             yield row + _explained_cells(phrase.explanation) if explain else row
 
 
@@ -59,6 +61,7 @@ def arrow_row(result: Result) -> dict[str, Any]:
     row = result.to_dict()
     for kind, phrases in kinds(result):
         for data, phrase in zip(row[kind], phrases, strict=True):
+            data["variants"] = list(phrase.variants)
             data["spans"] = [{"start": start, "end": end} for start, end in phrase.spans]
             data["sources"] = [source.to_dict() for source in phrase.sources]
             if phrase.explanation is not None:
