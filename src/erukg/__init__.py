@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from erukg.core.folding import fold as fold
     from erukg.core.results import Keyphrase as Keyphrase
     from erukg.core.results import Keyphrases as Keyphrases
+    from erukg.core.results import Notice as Notice
     from erukg.core.results import RankedPhrases as RankedPhrases
     from erukg.core.settings import Settings as Settings
     from erukg.core.streams import Answer as Answer
@@ -32,6 +33,7 @@ _HOMES = {
     "KeyphraseGenerator": "erukg.generator",
     "Keyphrase": "erukg.core.results",
     "Keyphrases": "erukg.core.results",
+    "Notice": "erukg.core.results",
     "Settings": "erukg.core.settings",
     "fold": "erukg.core.folding",
 }
@@ -43,6 +45,7 @@ __all__ = [
     "Keyphrase",
     "KeyphraseGenerator",
     "Keyphrases",
+    "Notice",
     "RankedPhrases",
     "Settings",
     "__version__",

@@ -12,6 +12,8 @@ from erukg.collection import Collection, bundled_collection
 from erukg.core.generator import Generator
 from erukg.core.settings import Settings
 from erukg.core.tagging import Tagger
+from erukg.errors import InputError
+from erukg.languages import language_of
 
 if TYPE_CHECKING:
     from erukg.collection import Analyser
@@ -38,23 +40,29 @@ class KeyphraseGenerator(Generator):
         settings: Settings | None = None,
         threads: int = 1,
         device: str | None = None,
+        language: Literal["en"] | None = None,
     ) -> KeyphraseGenerator:
         """Load a model and a collection: None means the bundled one, otherwise a folder.
 
         `collection=False` works without one: only present phrases are found. `threads` is how many cores a single
         document may use; `generate_batch` uses all cores by itself, one document each. `device` is where the model
         runs: the CPU, "cuda" or "cuda:1", or "auto" for a GPU if there is one; a GPU needs `erukg[gpu]`.
+        `language="en"` says that all texts are English, so that none is looked at for its language.
         """
-        path, chosen = find_model(model), find_device(device)
+        if language not in (None, "en"):
+            raise InputError(f"The language is 'en', or None to look at each text, not {language!r}.")
+        path, chosen, detector = find_model(model), find_device(device), language_of if language is None else None
         if chosen is None:
             backend = OnnxBackend.load(path, threads=threads)
-            return cls(backend, _open(collection, backend.term_space), tagger=tagger, settings=settings)
+            opened = _open(collection, backend.term_space)
+            return cls(backend, opened, tagger=tagger, settings=settings, language_of=detector)
         from erukg.backends.torch.backend import TorchBackend
         from erukg.gpu import DeviceRunner
 
         torch_backend = TorchBackend.load(path, device=chosen)
         opened = _open(collection, torch_backend.term_space)
-        return cls(torch_backend, opened, tagger=tagger, settings=settings, runner=DeviceRunner(torch_backend, opened))
+        runner = DeviceRunner(torch_backend, opened)
+        return cls(torch_backend, opened, tagger=tagger, settings=settings, runner=runner, language_of=detector)
 
 
 def load_analyser(

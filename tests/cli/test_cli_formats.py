@@ -121,13 +121,15 @@ def test_parquet_holds_what_json_holds(with_collection: Run, documents: Path, tm
         with_collection("generate", documents, "--output", tmp_path / "o.parquet.gz", *arguments)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "o.jsonl", "o.parquet.gz"]
         table = pq.read_table(BytesIO(gzip.decompress((tmp_path / "o.parquet.gz").read_bytes())))
-        assert table.column_names == ["id", "present", "absent"]
+        assert table.column_names == ["id", "present", "absent", "notices"]
         rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
         for row in rows:
             result = Keyphrases.from_dict(row)
+            row.setdefault("notices", [])
             for phrase in row["present"]:
                 phrase["spans"] = [{"start": start, "end": end} for start, end in phrase["spans"]]
             for data, keyphrase in zip([*row["present"], *row["absent"]], result, strict=True):
+                data |= {"confidence": keyphrase.confidence, "variants": list(keyphrase.variants)}
                 if keyphrase.explanation is not None:
                     data["explanation"]["factors"] = every_factor(keyphrase.explanation)
         assert table.to_pylist() == rows
@@ -135,9 +137,16 @@ def test_parquet_holds_what_json_holds(with_collection: Run, documents: Path, tm
 
 def test_schemas_follow_the_model() -> None:
     plain, explained = result_schema(RankedPhrases), result_schema(Keyphrases, True)
-    assert plain.field("phrases").type.value_type.names == ["phrase", "score", "spans", "sources"]
+    assert plain.field("phrases").type.value_type.names == [
+        "phrase",
+        "score",
+        "confidence",
+        "variants",
+        "spans",
+        "sources",
+    ]
     present = explained.field("present").type.value_type
-    assert present.names == ["phrase", "score", "spans", "explanation"]
+    assert present.names == ["phrase", "score", "confidence", "variants", "spans", "explanation"]
     assert present.field("explanation").type.field("factors").type.names == NAMES
 
 

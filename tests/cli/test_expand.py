@@ -49,7 +49,8 @@ def test_fields_are_kept_and_phrases_added(
 ) -> None:
     output = tmp_path / f"out.jsonl{ending}"
     result = run("expand", corpus, "--output", output, "--top-k", 3)
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "erukg: 3: The text has no words, so there are no phrases in it.\n"
     expanded = read(output)
     for row, out in zip(ROWS, expanded, strict=True):
         text = "\n".join(row[name] for name in ("title", "abstract", "text") if row.get(name))

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erukg import KeyphraseGenerator, Keyphrases, Settings, fold
+from erukg import Collection, KeyphraseGenerator, Keyphrases, Settings, fold
+from erukg.backends import OnnxBackend
 from erukg.core.document import Document
 from erukg.core.factors import FACTORS
 from erukg.core.inputs import InputDocument
+from erukg.core.notices import not_english
 from erukg.errors import InputError, ModelError, SettingsError
 from tiny import ADJECTIVES, NOUNS, OTHERS, write_model
 
@@ -55,6 +59,24 @@ nasty = st.text() | st.lists(
     ),
     max_size=60,
 ).map(" ".join)
+
+
+def test_a_text_that_is_not_english_gets_a_notice_and_no_absent_phrases(
+    tiny_encoder: OnnxBackend, tiny_collection: Path
+) -> None:
+    text = "neural network, sparse graph, radar images, sea ice, search engine"
+    collection = Collection.open(tiny_collection)
+    english = KeyphraseGenerator(tiny_encoder, collection, language_of=lambda _: None)
+    foreign = KeyphraseGenerator(tiny_encoder, collection, language_of=lambda _: "Klingon")
+    assert english.generate(text) == KeyphraseGenerator(tiny_encoder, collection).generate(text)
+    found = foreign.generate(text)
+    assert english.generate(text).absent
+    assert found == replace(english.generate(text), absent=(), notices=(not_english("Klingon"),))
+    assert Keyphrases.from_json(found.to_json()) == found
+    (ranked,) = foreign.rank_batch([text], ["sea ice", "radar"])
+    assert ranked.notices == found.notices
+    assert json.loads(ranked.to_json())["notices"] == [{"code": "not-english", "message": found.notices[0].message}]
+    assert list(ranked.phrases) == foreign.rank(text, ["sea ice", "radar"])
 
 
 def test_phrases_of_a_text(tiny_generator: KeyphraseGenerator) -> None:

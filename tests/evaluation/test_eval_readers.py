@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,14 @@ def test_headings_are_looked_for_in_the_top_10_and_20() -> None:
     judged = judge(wanted, Found((), (), ranked))
     assert (judged["right"], judged["absurd"]) == (0.5, 0.25)
     assert "right" not in judge(wanted, Found((), ()))
+
+
+def test_the_language_is_told_right_with_a_notice_or_without() -> None:
+    english = text()
+    german = replace(english, language="de")
+    assert "language" not in judge(english, Found((), ()))
+    told, silent = Found((), (), notices=("not-english",)), Found((), (), notices=("too-short",))
+    assert [judge(one, found)["language"] for one in (english, german) for found in (told, silent)] == [0, 1, 1, 0]
 
 
 def test_figures_are_means_by_kind_and_over_english_texts(tmp_path: Path) -> None:

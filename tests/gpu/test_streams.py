@@ -26,6 +26,7 @@ from erukg.collection import Collection  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import build  # noqa: E402
 from erukg.core.inputs import InputDocument  # noqa: E402
+from erukg.core.notices import NOT_ENGLISH  # noqa: E402
 from erukg.core.results import Keyphrases  # noqa: E402
 from erukg.core.runner import Request  # noqa: E402
 from erukg.core.settings import Settings  # noqa: E402
@@ -34,6 +35,7 @@ from erukg.gpu import DeviceRunner, DeviceStream  # noqa: E402
 from erukg.gpu.compact import compact, restore  # noqa: E402
 from erukg.gpu.runner import SearchOn  # noqa: E402
 from erukg.io import read_documents  # noqa: E402
+from erukg.languages import language_of  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 
 torch.set_num_threads(1)
@@ -122,6 +124,8 @@ def test_same_results_ordered_map(
             assert [(k.spans, [s.id for s in k.sources]) for k in one] == [
                 (k.spans, [s.id for s in k.sources]) for k in other
             ]
+        assert a.notices == b.notices
+    assert [notice.code for k in found for notice in k.notices] == ["too-short", "too-short"]
 
 
 def test_a_device_with_too_little_memory_leaves_the_search_to_the_workers(
@@ -143,6 +147,19 @@ def test_a_device_with_too_little_memory_leaves_the_search_to_the_workers(
         assert len(seconds) == 2
         assert min(seconds) > 0
         stream.close()
+
+
+def test_the_language_is_told_in_the_workers(bert: Path, collection: Path) -> None:
+    generator = on_device(bert, Collection.open(collection), language_of=language_of)
+    german = "Die neue graph Suche findet nach wenigen Stunden auch das search network der Stadt und die network data."
+    (found,) = generator.generate_batch([german], threads=1)
+    assert [notice.code for notice in found.notices] == [NOT_ENGLISH]
+    assert "German" in found.notices[0].message
+    assert found.absent == ()
+    unasked = on_device(bert, Collection.open(collection))
+    (found,) = unasked.generate_batch([german], threads=1)
+    assert found.notices == ()
+    assert found.absent
 
 
 def test_without_neighbours_nothing_is_searched(generator: KeyphraseGenerator) -> None:

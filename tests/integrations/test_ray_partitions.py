@@ -7,6 +7,7 @@ import json
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from erukg.core.neighbours import Source
-from erukg.core.results import Keyphrase, Keyphrases
+from erukg.core.results import Keyphrase, Keyphrases, Notice
 from erukg.errors import InputError
 from erukg.integrations.ray.partitions import Partition, list_inputs, read_partition, scan
 from erukg.integrations.ray.plan import Outcome, Plan, mark_name, read_marks
@@ -198,14 +199,18 @@ def test_plans_are_kept_and_checked(tmp_path: Path) -> None:
 
 def test_parquet_takes_what_utf8_cannot_hold(tmp_path: Path) -> None:
     found = Keyphrases(
-        (Keyphrase("a\ud800", 1.0, spans=((0, 2),)),), (Keyphrase("b", 0.5, sources=(Source("c", 1.0),)),), "i"
+        (Keyphrase("a\ud800", 1.0, spans=((0, 2),)),),
+        (Keyphrase("b", 0.5, sources=(Source("c", 1.0),)),),
+        "i",
+        notices=(Notice("not-english", "d\ud800"),),
     )
     with (tmp_path / "a.parquet").open("wb") as stream:
         writer = ParquetWriter(stream, result_schema(Keyphrases))
         writer.write(found)
         writer.close()
     (row,) = parquet.read_table(tmp_path / "a.parquet").to_pylist()
-    plain = {"confidence": None, "variants": []}
+    plain: dict[str, Any] = {"confidence": None, "variants": []}
     assert row["present"] == [{"phrase": "a\\ud800", "score": 1.0, **plain, "spans": [{"start": 0, "end": 2}]}]
     assert row["absent"] == [{"phrase": "b", "score": 0.5, **plain, "sources": [{"id": "c", "share": 1.0}]}]
+    assert row["notices"] == [{"code": "not-english", "message": "d\\ud800"}]
     assert json.dumps(row)

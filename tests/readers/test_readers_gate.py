@@ -20,6 +20,7 @@ ALL = {
     "on_topic": 0.610,
     "right": 0.652,
     "absurd": 0.629,
+    "language": 1.000,
 }
 KINDS = {
     "news": 0.600,

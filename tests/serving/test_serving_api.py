@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from erukg import KeyphraseGenerator, Settings
+from erukg import Collection, KeyphraseGenerator, Settings
+from erukg.backends import OnnxBackend
 from erukg.core.factors import FACTORS
+from erukg.languages import language_of
 from erukg.serving.keys import Keys
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
@@ -42,6 +45,24 @@ def test_one_document_and_many_give_what_the_generator_gives(generator: Keyphras
     documents = [{"id": f"d{i}", "text": f"{text} {i} archive storage"} for i in range(20)]
     many = ask(generator, "/v1/keyphrases", {"documents": documents}, threads=3).json()["results"]
     assert many == [plain(generator.generate(d["text"], id=d["id"]).to_dict()) for d in documents]
+
+
+def test_notices_are_in_the_answer_and_in_its_description(tiny_encoder: OnnxBackend, tiny_collection: Path) -> None:
+    generator = KeyphraseGenerator(tiny_encoder, Collection.open(tiny_collection), language_of=language_of)
+    german = "Die neue graph Suche findet nach wenigen Stunden auch das search network der Stadt."
+    body = {"documents": [{"text": german}, {"text": "network"}, {"text": "search network"}]}
+    found = ask(generator, "/v1/keyphrases", body).json()["results"]
+    assert [[notice["code"] for notice in one.get("notices", ())] for one in found] == [
+        ["not-english"],
+        ["too-short"],
+        [],
+    ]
+    assert "German" in found[0]["notices"][0]["message"]
+    assert found[0]["absent"] == []
+    assert ask(generator, "/v1/keyphrases", {"text": german}).json()["results"][0]["notices"] == found[0]["notices"]
+    schemas = ask(generator, "/openapi.json").json()["components"]["schemas"]
+    assert schemas["Keyphrases"]["properties"]["notices"]["items"] == {"$ref": "#/components/schemas/Notice"}
+    assert schemas["Notice"]["required"] == ["code", "message"]
 
 
 def test_mode_settings_and_explanations(generator: KeyphraseGenerator, text: str) -> None:

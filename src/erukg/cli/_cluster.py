@@ -125,6 +125,7 @@ def run_on_ray(job: Job, command: str, *, append: bool = False) -> None:
         tagger=parts.tagger.value,
         device=cluster.worker_device,
         threads=cluster.pool.cpus,
+        language=parts.chosen_language,
         top_k=job.top_k,
         explain=out.explain,
         append=append,

@@ -41,6 +41,11 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
+class Language(StrEnum):
+    auto = "auto"
+    en = "en"
+
+
 class TaggerName(StrEnum):
     model = "model"
     spacy = "spacy"
@@ -138,6 +143,11 @@ class ModelOptions:
     tagger: TaggerName = given(  # noqa: RUF009 (it is a field)
         TaggerName.model, "What tags the words: the model itself, spaCy or NLTK.", panel="Parts"
     )
+    language: Language = given(  # noqa: RUF009 (it is a field)
+        Language.auto,
+        "auto: texts that are not English are pointed out and get no absent phrases; en: all are, do not look.",
+        panel="Parts",
+    )
     device: str = given(
         "cpu", "Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.", panel="Parts"
     )
@@ -148,6 +158,10 @@ class ModelOptions:
         if self.no_collection and self.collection is not None:
             raise typer.BadParameter("Give a collection or --no-collection, not both.", param_hint="--no-collection")
         return False if self.no_collection else self.collection
+
+    @property
+    def chosen_language(self) -> Literal["en"] | None:
+        return "en" if self.language is Language.en else None
 
     def load(self, settings: Settings | None = None, *, absent: bool = False) -> KeyphraseGenerator:
         """The generator that the options describe; with `absent`, it is said when it cannot find absent phrases."""
@@ -161,6 +175,7 @@ class ModelOptions:
             tagger=load_tagger(self.tagger.value),
             settings=settings,
             device=choose_device(self.device),
+            language=self.chosen_language,
         )
         if absent and generator.background is None and collection is not False:
             say(

@@ -12,7 +12,8 @@ import typer
 
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
 from erukg.cli._options import Format, InputOptions, OutputOptions
-from erukg.core.results import Keyphrases, RankedPhrases
+from erukg.core.notices import HEADINGS
+from erukg.core.results import Keyphrases, Notice, RankedPhrases
 from erukg.core.streams import Answer
 from erukg.errors import InputError
 from erukg.io import BadDocument, InputDocument, find_form, named_form, read_documents
@@ -25,7 +26,7 @@ from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
 
 __all__ = ["Source", "Work", "keep_part", "open_output", "output_path", "process"]
 
-ResultT = TypeVar("ResultT")
+ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases)
 WriterT = TypeVar("WriterT", bound=Writer)
 Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Answer[Any, ResultT]]]
 """From documents to an answer for each, in order."""
@@ -112,6 +113,34 @@ class Source:
             raise typer.Exit(NOTHING_DONE)
 
 
+class _Notices:
+    """What there is to say of the documents worked on, told at the end: one by one while they are few."""
+
+    _FEW = 3
+
+    def __init__(self) -> None:
+        self._documents = 0
+        self._first: dict[str, list[tuple[str, Notice]]] = {}
+        self._counts: Counter[str] = Counter()
+
+    def add(self, id: str, notices: Iterable[Notice]) -> None:
+        self._documents += 1
+        for notice in notices:
+            self._counts[notice.code] += 1
+            first = self._first.setdefault(notice.code, [])
+            if len(first) < self._FEW:
+                first.append((id, notice))
+
+    def tell(self) -> None:
+        for code, count in self._counts.items():
+            first = self._first[code]
+            if count > self._FEW:
+                say(f"{HEADINGS[code]}: {count} of {self._documents} documents, the first is {first[0][0]}.")
+                continue
+            for id, notice in first:
+                say(notice.message if self._documents == 1 else f"{id}: {notice.message}")
+
+
 class TableWriter:
     """The writer behind `--format table`; a progress bar that owns the terminal puts its `console` in."""
 
@@ -180,6 +209,7 @@ def process(
 ) -> None:
     """Run `work` over the documents and write the row of each as it comes; leaves with the right exit code."""
     table = output.writer if isinstance(output.writer, TableWriter) else None
+    notices = _Notices()
     on_screen = output.path is None and sys.stdout.isatty()
     # JSON and CSV lines that go to the same terminal are their own progress: a bar would run through them.
     show = source.count != 1 and not (on_screen and table is None)
@@ -191,10 +221,13 @@ def process(
                 source.good -= 1
                 source.report(answer.item.place, str(answer.error))
             else:
-                output.write(row(answer.item, answer.unwrap()))
+                result = answer.unwrap()
+                output.write(row(answer.item, result))
+                notices.add(answer.item.id, result.notices)
             bar.advance()
         if not source.good:
             output.discard()
+    notices.tell()
     source.finish()
 
 

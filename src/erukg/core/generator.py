@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, TypeVar
 
@@ -15,9 +15,10 @@ from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
 from erukg.core.explaining import explain_score
 from erukg.core.folding import fold
-from erukg.core.inputs import as_item, check_items
+from erukg.core.inputs import as_item, check_items, single_item
 from erukg.core.locating import Located, could_contain, locate
 from erukg.core.neighbours import Background, Neighbourhood
+from erukg.core.notices import LanguageOf, notices_of, withholds_absent
 from erukg.core.phrase_list import PhraseList
 from erukg.core.pool import Pool, build_pool
 from erukg.core.ranking import Ranked, Weights, drop_contained, rank_pool
@@ -56,7 +57,10 @@ class _Analysis:
 
 
 class Generator:
-    """Finds the phrases that describe a text, both those in it and those not. Thread-safe."""
+    """Finds the phrases that describe a text, both those in it and those not. Thread-safe.
+
+    With `language_of`, a text that is not English gets a notice that says so, and no absent phrases.
+    """
 
     _default_runner: ClassVar[type[SerialRunner]] = SerialRunner
 
@@ -68,6 +72,7 @@ class Generator:
         tagger: Tagger | None = None,
         settings: Settings | None = None,
         runner: Runner | None = None,
+        language_of: LanguageOf | None = None,
     ) -> None:
         if background is not None and background.fingerprint != backend.term_space:
             raise CollectionError(
@@ -77,6 +82,7 @@ class Generator:
         self.backend = backend
         self.background = background
         self.tagger = tagger
+        self.language_of = language_of
         self.settings = settings or Settings()
         self._runner: Runner = runner or self._default_runner()
 
@@ -94,7 +100,7 @@ class Generator:
         `id` names the document, in the result and so that a collection holding it does not return it as a neighbour.
         """
         request = Request(_checked(top_k), settings or self.settings, explain)
-        return self._generate(_one(text, id), request)
+        return self._generate(single_item(text, id), request)
 
     def extract(
         self,
@@ -158,10 +164,11 @@ class Generator:
         if settings.drop_contained:
             present = drop_contained(present, (places[i].fold for i in present.pool.tolist()), top_k)
         shown = self._present(present, analysis, pool, places, explain)
-        if len(places) == len(pool):
-            return Keyphrases(shown, (), prepared.id)
+        notices = notices_of(prepared.document, self.language_of)
+        if len(places) == len(pool) or withholds_absent(notices):
+            return Keyphrases(shown, (), prepared.id, notices=notices)
         absent = rank_pool(pool, analysis.weights, settings, present=False, limit=top_k)
-        return Keyphrases(shown, self._absent(absent, analysis, pool, explain), prepared.id)
+        return Keyphrases(shown, self._absent(absent, analysis, pool, explain), prepared.id, notices=notices)
 
     def answer(self, item: ItemT, request: Request) -> Answer[ItemT, Keyphrases]:
         """What a stream answers for one item: its keyphrases, or what is wrong with it."""
@@ -232,9 +239,8 @@ class Generator:
         `spans`. A `PhraseList` from `phrase_list` saves preparing a long list for every text.
         """
         limit = None if top_k is None else _checked(top_k)
-        return self._rank(
-            _one(text, id), self._listed(phrases), _for_ranking(settings or self.settings), limit, explain
-        )
+        listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
+        return list(self._rank(single_item(text, id), listed, chosen, limit, explain).phrases)
 
     def rank_stream(
         self,
@@ -251,7 +257,7 @@ class Generator:
         listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
 
         def rank(item: ItemT) -> RankedPhrases:
-            return RankedPhrases(tuple(self._rank(item, listed, chosen, limit, explain)), as_item(item).id)
+            return self._rank(item, listed, chosen, limit, explain)
 
         return self._runner.map(partial(attempt, rank), check_items(items), threads)
 
@@ -276,7 +282,7 @@ class Generator:
 
     def _rank(
         self, item: object, listed: PhraseList, settings: Settings, top_k: int | None, explain: bool
-    ) -> list[Keyphrase]:
+    ) -> RankedPhrases:
         prepared = self.prepare(item, settings, more_terms=listed.vocabulary)
         analysis = self._analyse(prepared, self.backend.encode(prepared.pieces, prepared.terms), settings)
         n = len(listed.forms)
@@ -298,7 +304,8 @@ class Generator:
             )
         scored = np.concatenate([ranked.pool for ranked in kinds])
         unscored = np.setdiff1d(np.arange(n), scored)[: None if top_k is None else top_k - len(out)]
-        return out + [Keyphrase(listed.forms[i], 0.0, spans=spans.get(i, ())) for i in unscored.tolist()]
+        out += [Keyphrase(listed.forms[i], 0.0, spans=spans.get(i, ())) for i in unscored.tolist()]
+        return RankedPhrases(tuple(out), prepared.id, notices=notices_of(prepared.document, self.language_of))
 
     def _listed(self, phrases: Sequence[str] | PhraseList) -> PhraseList:
         return phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
@@ -348,15 +355,6 @@ class Generator:
             )
             for k, (phrase, source) in enumerate(zip(phrases, sources, strict=True))
         )
-
-
-def _one(text: object, id: str | None) -> object:
-    """A single document as an item of a stream."""
-    if isinstance(text, str):
-        return (id, text)
-    if isinstance(text, Document):
-        return text if id is None else replace(as_item(text), id=id)
-    raise InputError(f"A document must be a string or a Document, not {type(text).__name__}.")
 
 
 def _or_error(answer: Answer[object, ResultT], empty: Callable[..., ResultT]) -> ResultT:

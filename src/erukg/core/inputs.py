@@ -9,7 +9,17 @@ from typing import Any
 from erukg.core.document import Document
 from erukg.errors import InputError
 
-__all__ = ["TEXT_FIELDS", "BadDocument", "InputDocument", "Item", "as_item", "check_items", "document_from", "given_id"]
+__all__ = [
+    "TEXT_FIELDS",
+    "BadDocument",
+    "InputDocument",
+    "Item",
+    "as_item",
+    "check_items",
+    "document_from",
+    "given_id",
+    "single_item",
+]
 
 TEXT_FIELDS = ("title", "abstract", "text")
 _ACCEPTED = "a text, an (id, text) pair, a mapping with 'text', 'title' or 'abstract', or a Document"
@@ -66,6 +76,15 @@ def as_item(item: object) -> Item:
             return Item(None if id is None else str(id), text)
         raise InputError(f"A pair must be an id and a text, not {_kind(id)} and {_kind(text)}.")
     raise InputError(f"A document must be {_ACCEPTED}, not {_kind(item)}.")
+
+
+def single_item(text: object, id: str | None) -> Item:
+    """A document that comes alone, as an item of a stream."""
+    if isinstance(text, str):
+        return as_item((id, text))
+    if isinstance(text, Document):
+        return Item(id, text.text, text)
+    raise InputError(f"A document must be a string or a Document, not {type(text).__name__}.")
 
 
 def check_items(items: Any) -> Iterable[Any]:

@@ -132,12 +132,10 @@ class Keyphrases:
             "present": [keyphrase.to_dict("spans") for keyphrase in self.present],
             "absent": [keyphrase.to_dict("sources") for keyphrase in self.absent],
         }
-        if self.notices:
-            out["notices"] = [dataclasses.asdict(notice) for notice in self.notices]
-        return out if self.error is None else {**out, "error": self.error}
+        return _with_remarks(out, self)
 
     def to_json(self) -> str:
-        """One line of JSON: `{"id", "present": [...], "absent": [...]}`."""
+        """One line of JSON: `{"id", "present": [...], "absent": [...]}`, and `notices` and `error` if any."""
         return _dump(self.to_dict())
 
     @classmethod
@@ -166,11 +164,12 @@ class Keyphrases:
 
 @dataclass(frozen=True, slots=True)
 class RankedPhrases:
-    """The caller's own phrases scored against one document, best first; `error` as in `Keyphrases`."""
+    """The caller's own phrases scored against one document, best first; `error` and `notices` as in `Keyphrases`."""
 
     phrases: tuple[Keyphrase, ...] = ()
     id: str | None = None
     error: str | None = None
+    notices: tuple[Notice, ...] = ()
 
     def __iter__(self) -> Iterator[Keyphrase]:
         return iter(self.phrases)
@@ -187,11 +186,19 @@ class RankedPhrases:
 
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"id": self.id, "phrases": [keyphrase.to_dict() for keyphrase in self.phrases]}
-        return out if self.error is None else {**out, "error": self.error}
+        return _with_remarks(out, self)
 
     def to_json(self) -> str:
-        """One line of JSON: `{"id", "phrases": [...]}`."""
+        """One line of JSON: `{"id", "phrases": [...]}`, and `notices` and `error` if any."""
         return _dump(self.to_dict())
+
+
+def _with_remarks(data: dict[str, Any], result: Keyphrases | RankedPhrases) -> dict[str, Any]:
+    if result.notices:
+        data["notices"] = [dataclasses.asdict(notice) for notice in result.notices]
+    if result.error is not None:
+        data["error"] = result.error
+    return data
 
 
 def _dump(data: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from erukg.core.backend import Encoding, Pieces
 from erukg.core.document import Document
 from erukg.core.generator import Generator
 from erukg.core.inputs import as_item
+from erukg.core.notices import LanguageOf
 from erukg.core.results import Keyphrases
 from erukg.core.runner import Request
 from erukg.core.settings import Settings
@@ -88,6 +89,7 @@ class KeyphraseJob:
     collection: Path | None
     commit: int
     request: Request
+    language_of: LanguageOf | None = None
     top: int = 0
 
     def open(self) -> Task:
@@ -103,7 +105,8 @@ class KeyphraseJob:
         index = None
         if self.collection is not None and self.request.settings.uses_neighbours:
             index = Index(self.collection, self.commit)
-        return _KeyphraseTask(Generator(backend, background), background, index, backend.window, self.request)
+        generator = Generator(backend, background, language_of=self.language_of)
+        return _KeyphraseTask(generator, background, index, backend.window, self.request)
 
     def pack(self, item: Any) -> tuple[str | None, str]:
         given = as_item(item)

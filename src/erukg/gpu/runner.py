@@ -74,6 +74,7 @@ class DeviceRunner(ThreadRunner):
             collection.folder.absolute() if collection is not None else None,
             collection.manifest.number if collection is not None else 0,
             request,
+            generator.language_of,
         )
         plan = server_plan(self._backend, job.top)
         if job.collection is not None and request.settings.uses_neighbours and self._search == "device":

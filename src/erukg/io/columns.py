@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from erukg.core.factors import FACTORS
-from erukg.core.results import Explanation, Keyphrase, Keyphrases, RankedPhrases
+from erukg.core.results import Explanation, Keyphrase, Keyphrases, Notice, RankedPhrases
 from erukg.errors import require
 
 __all__ = ["Result", "arrow_row", "csv_header", "csv_rows", "every_factor", "expanded_schema", "kinds", "result_schema"]
@@ -58,7 +58,7 @@ def _explained_cells(explanation: Explanation | None) -> tuple[object, ...]:
 
 def arrow_row(result: Result) -> dict[str, Any]:
     """A result as a row of `result_schema`: spans are structs, as Arrow has no lists of two numbers."""
-    row = result.to_dict()
+    row = {"notices": [], **result.to_dict()}
     for kind, phrases in kinds(result):
         for data, phrase in zip(row[kind], phrases, strict=True):
             data["variants"] = list(phrase.variants)
@@ -75,7 +75,7 @@ def result_schema(kind: type[Result], explain: bool = False) -> Any:
     names = ("phrases",) if kind is RankedPhrases else ("present", "absent")
     without = set[str]() if explain else {"explanation"}
     lists = [(name, pa.list_(_arrow_type(Keyphrase, pa, _OMITTED[name] | without))) for name in names]
-    return pa.schema([("id", pa.string()), *lists])
+    return pa.schema([("id", pa.string()), *lists, ("notices", pa.list_(_arrow_type(Notice, pa)))])
 
 
 def _arrow_type(hint: Any, pa: Any, omitted: set[str] | frozenset[str] = frozenset()) -> Any:

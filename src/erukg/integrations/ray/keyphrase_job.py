@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from erukg.collection import bundled_collection
 from erukg.collection.manifest import read_manifest
@@ -46,6 +46,7 @@ class KeyphraseJob(Job):
     command: str
     collection: str | bool | None = None
     tagger: str = "model"
+    language: Literal["en"] | None = None
     top_k: int = 10
     explain: bool = False
     append: bool = False
@@ -62,6 +63,7 @@ class KeyphraseJob(Job):
             "command": self.command,
             "collection": self._collection_key(),
             "tagger": self.tagger,
+            "language": self.language,
             "top_k": self.top_k,
             "explain": self.explain,
             "append": self.append,
@@ -98,6 +100,7 @@ class KeyphraseJob(Job):
             tagger=load_tagger(self.tagger),
             settings=self._choices(),
             device=self.device,
+            language=self.language,
         )
         if self.device is None:
             return partial(generator.stream, top_k=self.top_k, explain=self.explain, threads=self.threads)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KeyphraseColumns", "keyphrases"]
 
-_COLUMNS = ("present", "absent", "error")
+_COLUMNS = ("present", "absent", "notices", "error")
 
 
 def keyphrases(
@@ -34,14 +34,15 @@ def keyphrases(
     gpus: float = 0.0,
     batch_size: int = 256,
 ) -> Dataset:
-    """The dataset with three more columns: `present` and `absent`, the phrases of each row, and `error`.
+    """The dataset with four more columns: `present` and `absent`, the phrases of each row, `notices` and `error`.
 
     >>> found = keyphrases(ray.data.read_parquet("s3://archive/abstracts"), workers=8)
     >>> found.write_parquet("s3://archive/phrases")
 
     A row's text is its columns `text`, those that it has, joined by newlines; `id` names its document, if there is such
     a column. `present` is a list of {phrase, score, spans: [{start, end}]}, `absent` one of {phrase, score, sources:
-    [{id, share}]}. A row that cannot be used has no phrases, and in `error` the reason; `error` is null in all others.
+    [{id, share}]}; `notices` one of {code, message}, empty for most texts. A row that cannot be used has no phrases,
+    and in `error` the reason; `error` is null in all others.
 
     Workers load the model once. `model` and `collection` are as in `KeyphraseGenerator.from_pretrained`, and may be
     URIs, which each node fetches once; a collection is memory-mapped, so that the workers of a node share its pages.
@@ -77,7 +78,7 @@ def keyphrases(
 
 
 class KeyphraseColumns:
-    """What `keyphrases` runs on its workers: a table in, the same with three more columns out."""
+    """What `keyphrases` runs on its workers: a table in, the same with four more columns out."""
 
     def __init__(self, job: KeyphraseJob, text: Sequence[str], id: str) -> None:
         self._text, self._id = text, id
@@ -99,7 +100,7 @@ class KeyphraseColumns:
             wanted.append(self._id)
         rows = []
         for answer in self._stream(map(self._item, table.select(wanted).to_pylist())):
-            found = {"present": [], "absent": []} if answer.result is None else arrow_row(answer.result)
+            found = {"present": [], "absent": [], "notices": []} if answer.result is None else arrow_row(answer.result)
             rows.append({**found, "error": None if answer.error is None else str(answer.error)})
         schema = result_schema(Keyphrases).append(pa.field("error", pa.string()))
         for name in _COLUMNS:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["GeneratorSystem", "make"]
 
 #: Everything that decides a prediction besides the model, the collection and the settings, which describe themselves.
-SOURCES = ("core", "backends", "collection")
+SOURCES = ("core", "backends", "collection", "languages.py")
 
 
 class GeneratorSystem:
@@ -42,7 +42,9 @@ class GeneratorSystem:
             return loaded
         from erukg.generator import KeyphraseGenerator
 
-        return KeyphraseGenerator(loaded.backend, loaded.background, tagger=self._tagger[0])
+        return KeyphraseGenerator(
+            loaded.backend, loaded.background, tagger=self._tagger[0], language_of=loaded.language_of
+        )
 
     @cached_property
     def _tagger(self) -> tuple[Tagger, dict[str, str]] | None:

@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from erukg.core.document import Document
 from erukg.core.folding import fold
+from erukg.core.notices import NOT_ENGLISH, notices_of
 from erukg.errors import InputError
 from erukg.research.evaluation.bootstrap import paired_bootstrap
 from erukg.research.evaluation.datasets import Dataset, content_hash, read_by_id
@@ -45,6 +47,10 @@ FIGURES: dict[str, tuple[str, bool]] = {
     "on_topic": ("share of the absent phrases that are on topic, of texts that may have some", True),
     "right": ("share of the right headings in `rank`'s top 10", True),
     "absurd": ("share of the absurd headings in `rank`'s top 20", False),
+    "language": (
+        "texts whose language is told right: the notice not-english for those that are not, and for no other",
+        True,
+    ),
 }
 
 
@@ -78,11 +84,12 @@ class ReadersSet:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a system says of one text: its ten best phrases of each kind, and `rank`'s headings where it ranks."""
+    """What a system says of one text: its ten best phrases of each kind; if it has them, `rank`'s headings and notices."""
 
     present: tuple[str, ...]
     absent: tuple[str, ...]
     ranked: tuple[str, ...] | None = None
+    notices: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,7 @@ def run_readers(
     samples: int = 10_000,
     seed: int = 0,
 ) -> list[ReadersResult]:
-    """Every system's figures. Only this package's own systems rank headings; others lack these two figures."""
+    """Every system's figures. Only this package's own systems rank headings and tell languages; others lack these."""
     results = []
     dataset = Dataset("readers", tuple(Record(text.id, "", text.text, ()) for text in readers.texts))
     for system in systems:
@@ -162,7 +169,7 @@ def run_readers(
             results.append(ReadersResult(system.name, {}, {}, {}, {}, {}, not_run=str(error)))
             continue
         predictions = predict(system, dataset, progress=progress)
-        found = _found(readers.texts, predictions, _ranked(system, readers.texts))
+        found = _found(readers.texts, predictions, _ranked(system, readers.texts), _notices(system, readers.texts))
         judged = [(text, judge(text, found[text.id])) for text in readers.texts]
         english = _columns(figures for text, figures in judged if text.language == "en")
         intervals = {}
@@ -176,10 +183,13 @@ def run_readers(
 
 
 def _found(
-    texts: Sequence[ReaderText], predictions: Sequence[Prediction], ranked: Mapping[str, tuple[str, ...]]
+    texts: Sequence[ReaderText],
+    predictions: Sequence[Prediction],
+    ranked: Mapping[str, tuple[str, ...]],
+    notices: Mapping[str, tuple[str, ...]],
 ) -> dict[str, Found]:
     return {
-        text.id: Found(tuple(present[:BEST]), tuple(absent[:BEST]), ranked.get(text.id))
+        text.id: Found(tuple(present[:BEST]), tuple(absent[:BEST]), ranked.get(text.id), notices.get(text.id))
         for text, (present, absent) in zip(texts, predictions, strict=True)
     }
 
@@ -196,6 +206,15 @@ def _ranked(system: System, texts: Sequence[ReaderText]) -> dict[str, tuple[str,
         ranked = answer.unwrap()
         out[str(ranked.id)] = tuple(k.phrase for k in ranked if k.score > 0)
     return out
+
+
+def _notices(system: System, texts: Sequence[ReaderText]) -> dict[str, tuple[str, ...]]:
+    """The codes of every text's notices; predictions, which other systems make as well, do not hold them."""
+    if not isinstance(system, GeneratorSystem):
+        return {}
+    language_of = system.generator.language_of
+    found = {text.id: notices_of(Document.parse(text.text), language_of) for text in texts}
+    return {id: tuple(notice.code for notice in notices) for id, notices in found.items()}
 
 
 def judge(text: ReaderText, found: Found) -> dict[str, float]:
@@ -218,6 +237,8 @@ def judge(text: ReaderText, found: Found) -> dict[str, float]:
             best = {fold(phrase) for phrase in found.ranked[:depth]}
             if wanted:
                 out[name] = _share(fold(heading) in best for heading in wanted)
+    if found.notices is not None:
+        out["language"] = float((NOT_ENGLISH in found.notices) == (text.language != "en"))
     return out
 
 

@@ -157,7 +157,8 @@ export async function refresh() {
     byId("document-notice").replaceChildren();
     busy(false);
     drawResult();
-    announce(`${plural(result.present.length, "phrase")} in the text, ${result.absent.length} not in it.`);
+    const found = `${plural(result.present.length, "phrase")} in the text, ${result.absent.length} not in it.`;
+    announce([found, ...(result.notices ?? []).map((one) => one.message)].join(" "));
   } catch (error) {
     if (isStopped(error)) return;
     busy(false);
@@ -193,6 +194,7 @@ function busy(on) {
 function drawWaiting() {
   show(byId("guide"), false);
   show(byId("lists"), true);
+  drawRemarks([]);
   byId("present-count").textContent = "";
   byId("absent-count").textContent = "";
   byId("beside").replaceChildren(ghostList(7));
@@ -220,6 +222,7 @@ function drawLists() {
   const { result, baseline } = sheet;
   show(byId("guide"), false);
   show(byId("lists"), true);
+  drawRemarks(result.notices ?? []);
   byId("present-count").textContent = result.present.length || "";
   byId("absent-count").textContent = result.absent.length || "";
   const shared = baseline && new Set(baseline.results.map((one) => phraseKey(one.phrase)));
@@ -244,6 +247,11 @@ function drawLists() {
   pressChosen();
 }
 
+function drawRemarks(notices) {
+  byId("remarks").replaceChildren(...notices.map(({ code, message }) => el("li", { "data-code": code }, message)));
+  show(byId("remarks"), notices.length > 0);
+}
+
 function theirs(baseline, ours) {
   if (baseline.error) return el("p", { class: "none" }, baseline.error);
   if (baseline.results.length === 0) return el("p", { class: "none" }, "It finds no phrases in this text.");
@@ -251,6 +259,7 @@ function theirs(baseline, ours) {
 }
 
 function whyNoneAbsent() {
+  if (sheet.result.notices?.some((one) => one.code === "not-english")) return "Absent phrases are only generated for English texts.";
   if (turning?.mode() === "extract") return "Extraction looks only at the text. Switch to Generate for absent phrases.";
   if (service && !service.collection) return "There is no collection of other documents to suggest phrases; see erukg collection build.";
   return "No similar documents suggest other phrases.";
