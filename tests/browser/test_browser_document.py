@@ -116,6 +116,27 @@ def test_example_modes_and_pictures(sheet: Open) -> None:
     assert one.phrases("absent")
 
 
+def test_what_to_know_about_a_text_is_said_above_its_phrases(sheet: Open) -> None:
+    german = "Der Höhenweg beginnt am Bahnhof und führt durch den Buchenwald. Nach zwei Stunden erreicht man eine Hütte."
+    one = sheet().ready().paste(german)
+    page = one.page
+    page.wait_for_selector("#remarks li")
+    remark = page.locator("#remarks li")
+    assert remark.get_attribute("data-code") == "not-english"
+    assert "seems to be German" in remark.inner_text()
+    assert "seems to be German" in page.inner_text("#status")
+    above, below = (page.locator(place).bounding_box() for place in ("#remarks", "#present-panel"))
+    assert above["y"] + above["height"] <= below["y"]
+    assert one.phrases("absent") == []
+    assert "only generated for English" in page.inner_text("#absent-list")
+    one.check_accessibility("remarks")
+    one.picture("remarks")
+    page.click("#fresh")
+    one.paste(TEXT)
+    page.wait_for_selector(".phrase-list.absent button.phrase")
+    assert page.locator("#remarks").is_hidden()
+
+
 def test_compare_with_a_baseline(sheet: Open) -> None:
     one = sheet().example()
     page = one.page
