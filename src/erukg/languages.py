@@ -7,8 +7,8 @@ from typing import Any
 
 __all__ = ["NAMES", "language_of"]
 
-# A text is called foreign only when English is next to impossible. On 5,800 English texts, titles and queries of
-# three words and more this is never said; real prose in other languages is below by many orders of magnitude.
+# A text is called foreign only when English is next to impossible. Of 4,300 English texts, their titles and 1,100
+# queries of three words and more, this is said of none; prose in other languages is many orders of magnitude below.
 _LEAST_ENGLISH = 0.003
 
 #: py3langid's codes of languages, and their names in English.

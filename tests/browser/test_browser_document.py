@@ -117,7 +117,9 @@ def test_example_modes_and_pictures(sheet: Open) -> None:
 
 
 def test_what_to_know_about_a_text_is_said_above_its_phrases(sheet: Open) -> None:
-    german = "Der Höhenweg beginnt am Bahnhof und führt durch den Buchenwald. Nach zwei Stunden erreicht man eine Hütte."
+    german = (
+        "Der Höhenweg beginnt am Bahnhof und führt durch den Buchenwald. Nach zwei Stunden erreicht man eine Hütte."
+    )
     one = sheet().ready().paste(german)
     page = one.page
     page.wait_for_selector("#remarks li")
@@ -130,7 +132,6 @@ def test_what_to_know_about_a_text_is_said_above_its_phrases(sheet: Open) -> Non
     assert one.phrases("absent") == []
     assert "only generated for English" in page.inner_text("#absent-list")
     one.check_accessibility("remarks")
-    one.picture("remarks")
     page.click("#fresh")
     one.paste(TEXT)
     page.wait_for_selector(".phrase-list.absent button.phrase")
