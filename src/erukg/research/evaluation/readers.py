@@ -84,7 +84,7 @@ class ReadersSet:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a system says of one text: its ten best phrases of each kind; if it has them, `rank`'s headings and notices."""
+    """What a system says of one text: its ten best phrases of each kind; if any, `rank`'s headings and its notices."""
 
     present: tuple[str, ...]
     absent: tuple[str, ...]
