@@ -75,3 +75,15 @@ def test_one_document_on_a_phone(sheet: Open, collection: Path, tmp_path: Path) 
     assert page.locator("#walk").is_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     one.check_accessibility("report on a phone")
+    assert page.locator("#remarks").is_hidden()
+
+
+def test_what_to_know_about_a_text_is_in_its_report(sheet: Open, collection: Path, tmp_path: Path) -> None:
+    text = tmp_path / "notiz.txt"
+    text.write_text(
+        "Der Höhenweg beginnt am Bahnhof und führt durch den Buchenwald. Die Hütte liegt hoch über dem Tal."
+    )
+    one = sheet(_report(collection, tmp_path / "report.html", text)).ready()
+    one.page.wait_for_selector("#remarks li")
+    assert "seems to be German" in one.page.inner_text("#remarks")
+    assert "only generated for English" in one.page.inner_text("#absent-list")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +284,8 @@ def test_a_pipeline_of_ones_own(cluster: Any, tiny_model: Path, tiny_collection:
         assert (row["id"], row["error"]) == (given["id"], None)
         assert [(p["phrase"], p["score"]) for p in row["present"]] == [(k.phrase, k.score) for k in one.present]
         assert [(p["phrase"], p["score"]) for p in row["absent"]] == [(k.phrase, k.score) for k in one.absent]
+        assert row["notices"] == [asdict(notice) for notice in one.notices]
+    assert [notice["code"] for notice in got[3]["notices"]] == ["too-short"]
     with pytest.raises(InputError, match="none of which is the id"):
         keyphrases(dataset, text="id")
 

@@ -133,7 +133,7 @@ def _single_word() -> Notice:
 
 
 def _mostly_numbers() -> Notice:
-    return Notice(MOSTLY_NUMBERS, "The text is mostly numbers, so its phrases may say little about it.")
+    return Notice(MOSTLY_NUMBERS, "The text is mostly numbers, so there is little to find in it.")
 
 
 def _mostly_markup() -> Notice:
