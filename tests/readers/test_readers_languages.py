@@ -61,6 +61,7 @@ def test_every_language_has_a_name() -> None:
         ("women rain jacket size 12", None),
         ("Lorentz transformation Minkowski spacetime", None),
         ("half \ud83d a pair", None),
+        ("for i, row in enumerate(rows): if not row.startswith('#'): out.append(json.loads(row)['id'])", None),
         ("", None),
     ],
 )

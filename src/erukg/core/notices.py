@@ -62,7 +62,8 @@ _FEWEST_WORDS, _FEWEST_LETTERS = 3, 4
 _SAMPLE = 400
 # Shorter texts, in words or characters, are not called markup or numbers: a query may well be "ISO 9001 2015".
 _ENOUGH, _ENOUGH_PRINTED = 10, 100
-# Prose has at most a third of marks among its words and marks; code and data have half and more.
+# Prose has at most a third of marks among its words and marks; code and data mostly have half and more, and Python with
+# its docstrings about this.
 _MARKS_SHARE = 0.4
 # How much of what is printed must be words that phrases can be made of; tags and rows of tables are not.
 _WORDS_SHARE = 0.5
@@ -100,9 +101,9 @@ def notices_of(document: Document, language_of: LanguageOf | None = None) -> tup
     if not words or (worded >= _ENOUGH and 2 * numbers >= worded):
         return (_mostly_numbers(),) if numbers else (_no_words(),)
     # Where words are not parted by spaces, sentences count as words, and as such they are too long for a phrase.
-    code = not foreign and len(initials) >= _ENOUGH and len(initials) - worded > _MARKS_SHARE * len(initials)
-    notices = (_mostly_markup(),) if code or (not foreign and _hidden(document)) else ()
-    if language_of is not None and not code and (words >= _FEWEST_WORDS or other >= _FEWEST_LETTERS):
+    coded = len(initials) >= 2 * _ENOUGH and len(initials) - worded > _MARKS_SHARE * len(initials)
+    notices = (_mostly_markup(),) if not foreign and (coded or _hidden(document)) else ()
+    if language_of is not None and (words >= _FEWEST_WORDS or other >= _FEWEST_LETTERS):
         english = sum(map(_ENGLISH.__contains__, document.words))
         language = language_of(_sample(document)) if foreign or english < _ENGLISH_SHARE * words else None
         if language is not None:
