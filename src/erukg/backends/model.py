@@ -14,12 +14,13 @@ from erukg.backends.folder import ModelFolder
 from erukg.backends.vocabulary import Vocabulary
 from erukg.core.backend import Encoding, Pieces
 from erukg.core.neighbours import Terms
+from erukg.core.word_classes import CLASSES
 from erukg.errors import ModelError
 
 __all__ = ["Head", "ModelBackend"]
 
-# OTHER, NOUN, ADJECTIVE, NUMBER.
-_CLASSES = 4
+# With fewer than others, nouns, adjectives and numbers there are no phrases.
+_FEWEST_CLASSES = 4
 
 
 class Head:
@@ -138,7 +139,9 @@ def _check_tag_head(
         raise ModelError(f"{folder.head} lacks the tag head (tag_bias, tag_out, tag_out_bias); export the model again.")
     width = bias.size
     shapes = (bias.shape, out.shape, out_bias.shape)
-    if not width or shapes != ((width,), (_CLASSES, width), (_CLASSES,)):
+    classes = out_bias.size
+    known = _FEWEST_CLASSES <= classes <= len(CLASSES)
+    if not width or not known or shapes != ((width,), (classes, width), (classes,)):
         raise ModelError(
             f"{folder.head} has a tag head of shapes {shapes}; the model is damaged, copy or export it again."
         )

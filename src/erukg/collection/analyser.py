@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, Phrase
-from erukg.core.backend import Backend
+from erukg.core.backend import Backend, Pieces
 from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
+from erukg.core.merging import rank_present
 from erukg.core.neighbours import Neighbourhood
 from erukg.core.pool import build_pool
-from erukg.core.ranking import Weights, drop_contained, rank_pool
+from erukg.core.ranking import Weights
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer, attempt
 
@@ -54,14 +55,18 @@ class ModelAnalyser:
 
     def _encode(self, text: str) -> EncodedDocument:
         document = Document.parse(text)
-        encoding = self._backend.encode(self._backend.pieces(document.words), self._every_term)
-        phrases = phrases_of(document, encoding.tags, encoding.weights, self._backend, self._settings, self._phrases)
+        pieces = self._backend.pieces(document.words)
+        encoding = self._backend.encode(pieces, self._every_term)
+        phrases = phrases_of(
+            document, pieces, encoding.tags, encoding.weights, self._backend, self._settings, self._phrases
+        )
         terms = np.flatnonzero(encoding.weights > 0)
         return EncodedDocument(terms, encoding.weights[terms], phrases)
 
 
 def phrases_of(
     document: Document,
+    pieces: Pieces,
     tags: NDArray[np.int8],
     weights: NDArray[np.float32],
     backend: Backend,
@@ -70,15 +75,14 @@ def phrases_of(
 ) -> list[Phrase]:
     """The best present phrases of a document; `weights` is w^x over the vocabulary, of which its own pieces matter."""
     alone = settings.extraction()
-    candidates = find_candidates(document, tags, alone.max_words)
+    candidates = find_candidates(document, tags, alone.max_words, whole=alone.whole_phrases)
     terms = backend.phrase_terms([candidate.form for candidate in candidates])
-    ids = np.unique(terms.ids)
+    ids = np.unique(np.concatenate((pieces.ids, terms.ids)))
     nothing = Neighbourhood.empty()
     pool = build_pool(candidates, terms, nothing, None, alone)
-    ranked = rank_pool(pool, Weights.combine(ids, weights[ids], nothing), alone, present=True, limit=len(pool))
-    if alone.drop_contained:
-        ranked = drop_contained(ranked, [candidates[i].fold for i in ranked.pool.tolist()])
+    combined = Weights.combine(ids, weights[ids], nothing, document.words, pieces)
+    found = rank_present(pool, combined, alone, document, dict(enumerate(candidates)), keep)
     return [
         Phrase(candidates[i].fold, candidates[i].form, tuple(terms.ids[terms.indptr[i] : terms.indptr[i + 1]].tolist()))
-        for i in ranked.pool[:keep].tolist()
+        for i in found.ranked.pool.tolist()
     ]

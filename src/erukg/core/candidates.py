@@ -1,118 +1,168 @@
-"""Noun phrases of a document: the candidates C_x.
+"""Candidates: the phrases of a document that are worth scoring, C_x.
 
-The grammar over Penn tags is the paper's, `(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>`: the longest match from left to
-right, inside runs of words that no break parts. Phrases are folded before they are told apart, so that case,
-plural and hyphen variants are one candidate.
+With the paper's grammar over Penn tags, `(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>`, they are the longest matches from left to
+right inside runs of words that no break parts. `erukg.core.chunking` finds whole phrases instead: names, participles,
+"of" and "and". Phrases are folded before they are told apart, so that case, plural and hyphen variants are one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.chunking import QUERY_WORDS, Chunk, find_chunks
 from erukg.core.document import Document
-from erukg.core.folding import fold
+from erukg.core.folding import fold, fold_word
+from erukg.core.hashing import hash_phrases, hash_runs
+from erukg.core.lexicon import FUNCTION_WORDS, NUMBER_WORDS, TIMES, WEAK_OR_ORDINAL
 from erukg.core.locating import Located, locate, most_used
+from erukg.core.neighbours import Glossary
 from erukg.errors import InputError
 
-__all__ = [
-    "ADJECTIVE",
-    "NOUN",
-    "NUMBER",
-    "OTHER",
-    "find_candidates",
-    "noun_phrases",
-    "penn_class",
-]
-
-OTHER, NOUN, ADJECTIVE, NUMBER = 0, 1, 2, 3
+__all__ = ["find_candidates", "noun_phrases"]
 
 # One letter per word: Noun, adJective, Cardinal number, Other; a small letter after a break. A phrase may begin
-# after a break but not go on after one.
-_LETTERS = np.frombuffer(b"ONJConjc", np.uint8)
+# after a break but not go on after one. For the paper a name is a noun and a comparative an adjective.
+_LETTERS = np.frombuffer(b"ONJCNOOJOOonjcnoojoo", np.uint8)
 _GRAMMAR = re.compile(rb"[NJnj][NJ]*[NC]|[Nn]")
-# Function words and abbreviations that taggers take for nouns or adjectives; never a phrase alone.
-_STOP_LINES = (
-    "i ii iii iv v vi vii viii ix x e.g eg i.e ie et al etc cf vs viz fig eq sec ref no nos pp vol ed eds",
-    "lrb rrb lsb rsb lcb rcb a an the and or but nor of in on at by to for from with without as if than",
-    "that this these those which who whom whose what when where why how we you he she it they our your his",
-    "her its their one such other same own be is are was were been being do does did has have had can could",
-    "may might must shall should will would not all any both each either every few many more most much",
-    "neither none several some",
-)
 # What the parts of a paper are called in it.
 _LABEL = re.compile(r"(?:table|figure|fig|section|sec|equation|eqn?|lemma|theorem|appendix|page) [\d.]+")
-_STOP = frozenset(fold(word) for line in _STOP_LINES for word in line.split()) | {"et al", ""}
+_STOP = frozenset(map(fold, FUNCTION_WORDS)) | {"et al", ""}
+_EMPTY = TIMES | NUMBER_WORDS | WEAK_OR_ORDINAL
+_LONGEST_KNOWN = 4
 
 
-def penn_class(tag: str) -> int:
-    """The class of a Penn Treebank tag: NN* is NOUN, JJ* ADJECTIVE, CD NUMBER, the rest OTHER."""
-    if tag.startswith("NN"):
-        return NOUN
-    if tag.startswith("JJ"):
-        return ADJECTIVE
-    return NUMBER if tag == "CD" else OTHER
+def find_candidates(
+    document: Document,
+    classes: NDArray[np.int8],
+    max_words: int = 5,
+    *,
+    whole: bool = True,
+    glossary: Glossary | None = None,
+) -> list[Located]:
+    """C_x: the distinct phrases of a document whose words have these classes, with all their occurrences.
 
-
-def find_candidates(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> list[Located]:
-    """C_x: the distinct noun phrases of a document whose words have these tag classes, with all their occurrences.
-
-    They come in order of their first occurrence as a noun phrase. A run of more than `max_words` words gives its last
-    `max_words`: the head of an English phrase is at its end.
+    They come in order of their first occurrence as a phrase. A run of more than `max_words` words gives its last
+    `max_words`: the head of an English phrase is at its end. `whole` is false for the paper's grammar. What the
+    `glossary` knows, of two words or more, is a candidate wherever it stands.
     """
-    chunks = _phrase_chunks(document, classes, max_words)
-    places = locate(document, list(chunks))
-    # A phrase that stands across what the text's words are looked up by is only known as a noun phrase.
-    return [place or _as_noun_phrase(document, *chunk) for place, chunk in zip(places, chunks.items(), strict=True)]
+    _check(document, classes)
+    if not whole:
+        found = _by_fold(document, _noun_chunks(document, classes, max_words))
+    else:
+        chunks = find_chunks(document, classes, max_words, _Known(document, glossary) if glossary else None)
+        found = _by_fold(document, _meaningful(document, chunks))
+    keys = list(found)
+    if glossary is not None and whole:
+        keys += _known_runs(document, glossary, found)
+    out: list[Located] = []
+    for key, place in zip(keys, locate(document, keys), strict=True):
+        chunks = found.get(key, [])
+        if place is not None:
+            alone = sum(chunk.alone for chunk in chunks) if chunks else -1
+            out.append(replace(place, alone=alone))
+        elif chunks:
+            # A phrase that stands across what the text's words are looked up by is only known as a chunk.
+            out.append(_as_chunks(document, key, chunks))
+    return out
 
 
 def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> list[Located]:
-    """The same candidates with only those occurrences that are noun phrases of their own, not part of longer ones."""
-    return [_as_noun_phrase(document, *chunk) for chunk in _phrase_chunks(document, classes, max_words).items()]
+    """The candidates of the paper's grammar with only those occurrences that are phrases of their own."""
+    _check(document, classes)
+    found = _by_fold(document, _noun_chunks(document, classes, max_words))
+    return [_as_chunks(document, *each) for each in found.items()]
 
 
-def _as_noun_phrase(document: Document, key: str, ranges: Sequence[tuple[int, int]]) -> Located:
-    layout, words = document.layout, document.words
-    forms = [" ".join(words[i:j]) for i, j in ranges]
-    spans = tuple([(layout.starts[i], layout.ends[j - 1]) for i, j in ranges])
-    return Located(key, most_used(forms), spans, layout.counts[ranges[0][0]])
-
-
-def _phrase_chunks(document: Document, classes: NDArray[np.int8], max_words: int) -> dict[str, list[tuple[int, int]]]:
-    """The word ranges of the noun phrases worth having, by fold, in order of first occurrence."""
+def _check(document: Document, classes: NDArray[np.int8]) -> None:
     if len(classes) != len(document.words):
         raise InputError(
             f"Got {len(classes)} tag classes for {len(document.words)} words; give one class for each word."
         )
+
+
+class _Known:
+    """Whether a glossary has the words of a range."""
+
+    def __init__(self, document: Document, glossary: Glossary) -> None:
+        self._words, self._glossary = document.words, glossary
+
+    def __call__(self, first: int, last: int) -> bool:
+        return bool(self._glossary.find(hash_phrases([fold(" ".join(self._words[first:last]))]))[0] >= 0)
+
+
+def _known_runs(document: Document, glossary: Glossary, found: dict[str, list[Chunk]]) -> list[str]:
+    """The folds of phrases of the glossary that the text seems to hold and that were not found before."""
+    tokens = document.layout.tokens
+    if len(tokens) < 2:
+        return []
+    hashes = hash_runs(tokens, _LONGEST_KNOWN)[:, 1:]
+    at, more = np.nonzero(glossary.find(hashes.ravel()).reshape(hashes.shape) >= 0)
+    runs = (" ".join(tokens[i : i + n + 2]) for i, n in zip(at.tolist(), more.tolist(), strict=True))
+    return [key for key in dict.fromkeys(runs) if key not in found]
+
+
+def _meaningful(document: Document, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """The chunks without dates and counts ("next Tuesday", "two days") and without mere owners ("the city's")."""
+    words, query = document.words, len(document.words) <= QUERY_WORDS
+    for chunk in chunks:
+        first, last, _ = chunk
+        if words[last - 1].endswith("'s"):
+            continue
+        if not query:
+            lower = words[first].lower()
+            if (lower[0].isdigit() or lower in _EMPTY or fold_word(lower) in TIMES) and all(
+                word[0].isdigit() or word in _EMPTY or fold_word(word) in TIMES
+                for word in map(str.lower, words[first:last])
+            ):
+                continue
+        yield chunk
+
+
+def _as_chunks(document: Document, key: str, chunks: Sequence[Chunk]) -> Located:
+    layout, words = document.layout, document.words
+    forms = [" ".join(words[i:j]) for i, j, _ in chunks]
+    spans = tuple([(layout.starts[i], layout.ends[j - 1]) for i, j, _ in chunks])
+    first, last, _ = chunks[0]
+    alone = sum(chunk.alone for chunk in chunks)
+    return Located(key, most_used(forms), spans, layout.counts[first], (first, last), alone)
+
+
+def _by_fold(document: Document, chunks: Iterable[Chunk]) -> dict[str, list[Chunk]]:
+    """Those of the chunks that are worth having, by fold, in order of first occurrence."""
     words, text, folded = document.words, document.text, document.folded
     starts, ends = document.layout.starts, document.layout.ends
-    found: dict[str, list[tuple[int, int]]] = {}
-    for i, j in _chunks(document, classes, max_words):
-        chunk, raw = words[i:j], text[starts[i] : ends[j - 1]]
-        surface = " ".join(chunk)
+    found: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        i, j, _ = chunk
+        part, raw = words[i:j], text[starts[i] : ends[j - 1]]
+        surface = " ".join(part)
         if surface.isascii() and surface.replace(" ", "").isalpha():
             # Plain words, as nearly all are: they fold one by one, and little can be wrong with them.
             key = " ".join(folded[i:j])
             if key in _STOP or len(key) < 2 or (j > i + 1 and len(surface) < 2 * (j - i)):
                 continue
-        elif not _worth(key := fold(surface), chunk):
+        elif not _worth(key := fold(surface), part):
             continue
         if raw != surface and fold(raw) != key:
             continue
-        found.setdefault(key, []).append((i, j))
+        found.setdefault(key, []).append(chunk)
     return found
 
 
-def _chunks(document: Document, classes: NDArray[np.int8], max_words: int) -> list[tuple[int, int]]:
-    """Word ranges that the grammar matches, as NLTK's RegexpParser would within each unbroken run."""
-    kinds = np.where(document.usable, classes, OTHER) + 4 * document.breaks
+def _noun_chunks(document: Document, classes: NDArray[np.int8], max_words: int) -> Iterator[Chunk]:
+    """What the paper's grammar matches, as NLTK's RegexpParser would within each unbroken run."""
+    kinds = np.where(document.usable, classes, 0) + 10 * document.breaks
     line = _LETTERS[kinds].tobytes()
-    ranges = (match.span() for match in _GRAMMAR.finditer(line))
-    # Of a run cut down to one word only a noun is left standing as a phrase.
-    return [(max(i, j - max_words), j) for i, j in ranges if max_words > 1 or line[j - 1] in b"Nn"]
+    for match in _GRAMMAR.finditer(line):
+        i, j = match.span()
+        # Of a run cut down to one word only a noun is left standing as a phrase.
+        if max_words > 1 or line[j - 1] in b"Nn":
+            yield Chunk(max(i, j - max_words), j, True)
 
 
 def _worth(key: str, words: Sequence[str]) -> bool:

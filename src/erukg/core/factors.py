@@ -29,6 +29,7 @@ class Evidence:
     pool, rows       the pool, and their rows in it: `pool.commonness[rows]`
     phraseness       P_pn(c) of each
     informativeness  f̂(c, x) of each
+    lead, least      how much the first and the lightest word of each weigh beside the mean of its words
     """
 
     settings: Settings
@@ -37,6 +38,8 @@ class Evidence:
     rows: NDArray[np.int64]
     phraseness: Floats
     informativeness: Floats
+    lead: Floats
+    least: Floats
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -48,6 +51,8 @@ class Evidence:
             rows=self.rows[which],
             phraseness=self.phraseness[which],
             informativeness=self.informativeness[which],
+            lead=self.lead[which],
+            least=self.least[which],
         )
 
 
@@ -84,11 +89,25 @@ def _single_word(evidence: Evidence) -> Floats:
     return np.where(evidence.pool.single[evidence.rows], evidence.settings.single_word, 1.0)
 
 
+def _form(evidence: Evidence) -> Floats:
+    return evidence.pool.form[evidence.rows]
+
+
+def _balance(evidence: Evidence) -> Floats:
+    power = evidence.settings.balance
+    if power == 0:
+        return np.ones(len(evidence))
+    # "effect of heat" is a phrase only if both sides of "of" matter to the text.
+    joined = evidence.pool.joined[evidence.rows]
+    return np.where(joined, evidence.least ** (_JOINED * power), 1.0) * evidence.lead**power
+
+
 def _commonness(evidence: Evidence) -> Floats:
     return evidence.pool.commonness[evidence.rows] ** evidence.settings.absent_commonness
 
 
 NOVELTY = "novelty"
+_JOINED = 10
 FACTORS = (
     Factor(
         "position",
@@ -114,6 +133,20 @@ FACTORS = (
         "a single word",
         "Below 1 for phrases of one word, which say less: the setting 'single_word'.",
         _single_word,
+        absent=False,
+    ),
+    Factor(
+        "form",
+        "a well-made phrase",
+        "Below 1 for words that say little, parts of longer phrases and loose ones with 'of'; above 1 for known terms.",
+        _form,
+        absent=False,
+    ),
+    Factor(
+        "balance",
+        "every word counts",
+        "Below 1 when the phrase's first word, or one side of its 'of', says little about the text.",
+        _balance,
         absent=False,
     ),
     Factor(

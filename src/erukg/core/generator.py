@@ -17,11 +17,12 @@ from erukg.core.explaining import explain_score
 from erukg.core.folding import fold
 from erukg.core.inputs import as_item, check_items, single_item
 from erukg.core.locating import Located, could_contain, locate
+from erukg.core.merging import Merged, rank_present
 from erukg.core.neighbours import Background, Neighbourhood
 from erukg.core.notices import LanguageOf, notices_of, withholds_absent
 from erukg.core.phrase_list import PhraseList
 from erukg.core.pool import Pool, build_pool
-from erukg.core.ranking import Ranked, Weights, drop_contained, rank_pool
+from erukg.core.ranking import Ranked, Weights, rank_pool
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
 from erukg.core.runner import Request, Runner, SerialRunner
 from erukg.core.settings import Settings
@@ -158,11 +159,10 @@ class Generator:
         )
         found = self._find_in_text(analysis.document, pool, len(candidates))
         pool, places = pool.with_places(found), {**dict(enumerate(candidates)), **found}
-        # How many of them are parts of better ones is not known yet.
-        limit = len(pool) if settings.drop_contained else top_k
-        present = rank_pool(pool, analysis.weights, settings, present=True, limit=limit)
-        if settings.drop_contained:
-            present = drop_contained(present, (places[i].fold for i in present.pool.tolist()), top_k)
+        if settings.whole_phrases:
+            # Words of neighbours' phrases that are no phrase here: neither absent nor worth showing.
+            pool = pool.with_form(list(found), np.zeros(len(found)))
+        present = rank_present(pool, analysis.weights, settings, analysis.document, places, top_k)
         shown = self._present(present, analysis, pool, places, explain)
         notices = notices_of(prepared.document, self.language_of)
         if len(places) == len(pool) or withholds_absent(notices):
@@ -313,8 +313,11 @@ class Generator:
     def _analyse(self, prepared: Prepared, encoding: Encoding, settings: Settings) -> _Analysis:
         document, neighbourhood = prepared.document, prepared.neighbourhood
         classes = encoding.tags if self.tagger is None else tag_classes(self.tagger, document)
-        candidates = find_candidates(document, classes, settings.max_words)
-        weights = Weights.combine(prepared.terms, encoding.weights, neighbourhood)
+        glossary = self.background.glossary if self.background is not None and settings.uses_neighbours else None
+        whole = settings.whole_phrases
+        candidates = find_candidates(document, classes, settings.max_words, whole=whole, glossary=glossary)
+        pieces = prepared.pieces
+        weights = Weights.combine(prepared.terms, encoding.weights, neighbourhood, document.words, pieces)
         return _Analysis(document, neighbourhood, weights, candidates)
 
     def _find_in_text(self, document: Document, pool: Pool, own: int) -> dict[int, Located]:
@@ -330,14 +333,13 @@ class Generator:
         return {own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None}
 
     def _present(
-        self, ranked: Ranked, analysis: _Analysis, pool: Pool, places: dict[int, Located], explain: bool
+        self, merged: Merged, analysis: _Analysis, pool: Pool, places: dict[int, Located], explain: bool
     ) -> tuple[Keyphrase, ...]:
-        out = []
-        for k, i in enumerate(ranked.pool.tolist()):
+        out, ranked = [], merged.ranked
+        for k, (i, variants) in enumerate(zip(ranked.pool.tolist(), merged.variants, strict=True)):
+            place, score = places[i], float(ranked.scores[k])
             explanation = explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None
-            out.append(
-                Keyphrase(places[i].form, float(ranked.scores[k]), spans=places[i].spans, explanation=explanation)
-            )
+            out.append(Keyphrase(place.form, score, None, variants, place.spans, explanation=explanation))
         return tuple(out)
 
     def _absent(self, ranked: Ranked, analysis: _Analysis, pool: Pool, explain: bool) -> tuple[Keyphrase, ...]:

@@ -27,12 +27,17 @@ class Located:
     form          the surface most used, the first of those equally used
     spans         its occurrences: `fold(text[start:end])` is its fold
     words_before  P_x(c): how many words stand before the first
+    words         the first occurrence: the first of its words in the text, and the one after its last
+    alone         how many occurrences are phrases of their own, not part of longer ones; -1 where only a glossary
+                  tells that it is a phrase
     """
 
     fold: str
     form: str
     spans: tuple[tuple[int, int], ...]
     words_before: int
+    words: tuple[int, int]
+    alone: int = 0
 
 
 def locate(document: Document, folds: Sequence[str]) -> list[Located | None]:
@@ -46,7 +51,8 @@ def locate(document: Document, folds: Sequence[str]) -> list[Located | None]:
             continue
         forms = [" ".join(words[first[i] : last[j] + 1]) for i, j in ranges]
         spans = tuple([(starts[i], ends[j]) for i, j in ranges])
-        found.append(Located(key, most_used(forms), spans, ahead[ranges[0][0]]))
+        i, j = ranges[0]
+        found.append(Located(key, most_used(forms), spans, ahead[i], (first[i], last[j] + 1)))
     return found
 
 

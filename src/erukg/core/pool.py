@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core import scoring
+from erukg.core.forms import form_factors
 from erukg.core.hashing import hash_phrases
 from erukg.core.locating import Located
 from erukg.core.neighbours import Glossary, Neighbourhood, Terms
@@ -28,6 +29,9 @@ class Pool:
     commonness            how many documents of D it describes; 1 for those that are not in the glossary
     words_before          P_x(c), infinite for absent phrases
     single                whether it is one word; only known of present phrases
+    joined                whether "of" joins its parts; only known of present phrases
+    form                  factor for the kind of phrase it is
+    words                 the words of the text at its first occurrence, as a range; empty where it has none
     """
 
     terms: Terms
@@ -37,6 +41,9 @@ class Pool:
     commonness: NDArray[np.float64]
     words_before: NDArray[np.float64]
     single: NDArray[np.bool_]
+    joined: NDArray[np.bool_]
+    form: NDArray[np.float64]
+    words: NDArray[np.int64]
 
     @classmethod
     def of(
@@ -60,6 +67,9 @@ class Pool:
             np.ones(n) if commonness is None else commonness,
             words_before=np.full(n, np.inf),
             single=np.zeros(n, np.bool_),
+            joined=np.zeros(n, np.bool_),
+            form=np.ones(n),
+            words=np.zeros((n, 2), np.int64),
         )
 
     def with_places(self, places: Mapping[int, Located]) -> Pool:
@@ -67,10 +77,19 @@ class Pool:
         if not places:
             return self
         rows = list(places)
-        words_before, single = self.words_before.copy(), self.single.copy()
+        words_before, words = self.words_before.copy(), self.words.copy()
+        single, joined = self.single.copy(), self.joined.copy()
         words_before[rows] = [place.words_before for place in places.values()]
         single[rows] = [" " not in place.fold for place in places.values()]
-        return replace(self, words_before=words_before, single=single)
+        joined[rows] = [" of " in place.fold for place in places.values()]
+        words[rows] = [place.words for place in places.values()]
+        return replace(self, words_before=words_before, single=single, joined=joined, words=words)
+
+    def with_form(self, rows: Sequence[int], form: Sequence[float] | NDArray[np.float64]) -> Pool:
+        """The pool with these factors for the kind of phrase that these rows are."""
+        factors = self.form.copy()
+        factors[rows] = form
+        return replace(self, form=factors)
 
     def __len__(self) -> int:
         return len(self.terms)
@@ -89,7 +108,8 @@ def build_pool(
     counts = np.array([len(candidate.spans) for candidate in candidates], np.int64)
     own_share = scoring.document_phraseness(counts, settings.frequency)
     if glossary is None or not len(neighbourhood.phrase_ids):
-        return Pool.of(own_terms, phraseness_document=own_share).with_places(places)
+        pool = Pool.of(own_terms, phraseness_document=own_share).with_places(places)
+        return pool.with_form(range(n), form_factors(candidates, None, settings))
 
     own_ids = glossary.find(hash_phrases([candidate.fold for candidate in candidates]))
     others = neighbourhood.phrase_ids
@@ -102,13 +122,14 @@ def build_pool(
     phraseness = scoring.mix(settings.beta, in_document, shares)
     best = scoring.top_neighbour_candidates(phraseness, settings.neighbour_candidates)
     extra = best[(in_document[best] == 0) & (phraseness[best] > 0)]
-    return Pool.of(
+    pool = Pool.of(
         _join(own_terms, glossary.terms(others[extra])),
         glossary_ids=np.concatenate((own_ids, others[extra])),
         phraseness_document=np.concatenate((own_share, np.zeros(len(extra)))),
         phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
         commonness=np.concatenate((np.ones(n), glossary.counts(others[extra]).astype(np.float64))),
     ).with_places(places)
+    return pool.with_form(range(n), form_factors(candidates, own_ids >= 0, settings))
 
 
 def look_up(

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core import scoring
+from erukg.core.backend import Pieces
 from erukg.core.factors import NOVELTY, Evidence, factor_values
+from erukg.core.forms import JOINTS
 from erukg.core.neighbours import Neighbourhood, Terms
 from erukg.core.pool import Pool, look_up
 from erukg.core.settings import Settings
 
-__all__ = ["Ranked", "Weights", "drop_contained", "rank_pool"]
+__all__ = ["Ranked", "Weights", "rank_pool"]
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Term weights of a document: for each of `ids` (ascending) w^x and Σ s̃ w^x'."""
+    """Term weights of a document: for each of `ids` (ascending) w^x and Σ s̃ w^x'; and the weights of its words.
+
+    A word weighs as much as its pieces together; words that only join others weigh NaN.
+    """
 
     ids: NDArray[np.int32]
     document: NDArray[np.float64]
     neighbourhood: Neighbourhood
+    words: NDArray[np.float64]
 
     @classmethod
-    def combine(cls, ids: NDArray[np.int32], document: NDArray[np.float32], neighbourhood: Neighbourhood) -> Weights:
-        return cls(ids, document.astype(np.float64), neighbourhood)
+    def combine(
+        cls,
+        ids: NDArray[np.int32],
+        document: NDArray[np.float32],
+        neighbourhood: Neighbourhood,
+        text: Sequence[str],
+        pieces: Pieces,
+    ) -> Weights:
+        """The weights of a text whose words and their pieces, all among `ids`, are given."""
+        weights = document.astype(np.float64)
+        totals = np.concatenate(([0.0], np.cumsum(weights[np.searchsorted(ids, pieces.ids)])))
+        words = totals[pieces.starts[1:]] - totals[pieces.starts[:-1]]
+        words[[word in JOINTS for word in text]] = np.nan
+        return cls(ids, weights, neighbourhood, words)
 
     @cached_property
     def neighbours(self) -> NDArray[np.float64]:
@@ -85,7 +103,12 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
         rows,
         phraseness=scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows]),
         informativeness=scoring.informativeness(mixed, terms, gamma)[rows],
+        lead=np.ones(len(rows)),
+        least=np.ones(len(rows)),
     )
+    if present and settings.balance:
+        first, least = scoring.balances(weights.words, pool.words[rows])
+        evidence = replace(evidence, lead=first, least=least)
     factors = factor_values(evidence)
     scores = scoring.product(factors)
     if settings.diversity > 0:
@@ -97,20 +120,3 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
     else:
         order = scoring.best(scores, limit)
     return Ranked(scores, factors, evidence, mixed).take(order)
-
-
-def drop_contained(ranked: Ranked, folds: Iterable[str], limit: int | None = None) -> Ranked:
-    """The best `limit` without the single words that are part of a better phrase; `folds` are those of the ranked
-    phrases, of which no more are taken than it needs.
-    """
-    seen: set[str] = set()
-    keep: list[int] = []
-    if limit != 0:
-        for k, folded in enumerate(folds):
-            words = folded.split()
-            if len(words) > 1 or folded not in seen:
-                keep.append(k)
-                if len(keep) == limit:
-                    break
-            seen.update(words)
-    return ranked.take(np.array(keep, np.int64))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from erukg.core.neighbours import Terms
 
 __all__ = [
+    "balances",
     "best",
     "diversify",
     "document_phraseness",
@@ -43,6 +44,29 @@ def informativeness(weights: Floats, terms: Terms, gamma: float) -> Floats:
         # reduceat misreads empty rows, so only the others are handed to it; they lie end to end all the same.
         out[filled] = np.add.reduceat(weights[terms.ids], terms.indptr[filled]) / (lengths[filled] - gamma)
     return out
+
+
+def balances(words: Floats, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """How much the first and the lightest word of each range of words weigh beside the mean of its words, at most 1.
+
+    `words` holds the weight of every word of a text, NaN for words that only join others.
+    """
+    counts = np.diff(ranges).ravel()
+    first, least = np.ones(len(ranges)), np.ones(len(ranges))
+    several = np.flatnonzero(counts > 1)
+    if len(several):
+        begins, ends = ranges[several].T
+        joins = np.isnan(words)
+        totals = np.concatenate(([0.0], np.cumsum(np.where(joins, 0.0, words))))
+        content = np.concatenate(([0], np.cumsum(~joins)))
+        mean = (totals[ends] - totals[begins]) / np.maximum(content[ends] - content[begins], 1)
+        mean = np.maximum(mean, 1e-9)
+        # A last entry, so that a range may end with the text; every second result is what lies between two ranges.
+        padded = np.append(np.where(joins, np.inf, words), np.inf)
+        lightest = np.minimum.reduceat(padded, np.column_stack((begins, ends)).ravel())[::2]
+        first[several] = np.clip(words[begins] / mean, 0.05, 1)
+        least[several] = np.clip(lightest / mean, 0.05, 1)
+    return np.nan_to_num(first, nan=1.0), least
 
 
 def document_phraseness(counts: Ints, by_frequency: bool) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 
 from erukg.errors import SettingsError, did_you_mean
 
-__all__ = ["Settings"]
+__all__ = ["STYLES", "Settings"]
 
 
 def _number(default: float, low: float, high: float, help: str, paper: float | None = None) -> Any:
@@ -21,6 +21,15 @@ def _number(default: float, low: float, high: float, help: str, paper: float | N
 
 def _switch(default: bool, help: str, paper: bool) -> Any:
     return field(default=default, metadata={"help": help, "paper": paper})
+
+
+#: What the lists of each style are made with, where that differs from the defaults.
+STYLES: dict[str, dict[str, Any]] = {
+    "balanced": {},
+    "complete": {"merge": False},
+    "short": {"length_penalty": -0.5, "single_word": 1.0},
+    "long": {"length_penalty": -5.0, "single_word": 0.5},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +44,23 @@ class Settings:
 
     alpha: float = _number(1.0, 0, 1, "α: the document's share of term weights; the rest is its neighbours'", paper=0.8)
     beta: float = _number(0.5, 0, 1, "β: the document's share of phraseness; the rest is its neighbours'", paper=0.8)
-    phraseness: float = _number(0.25, 0, 10, "λ: exponent of P_pn", paper=1.5)
+    phraseness: float = _number(0.38, 0, 10, "λ: exponent of P_pn", paper=1.5)
     length_penalty: float = _number(
-        -1.5, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases", paper=-0.25
+        -2.0, -20, 0.9, "γ: f̂ divides by |c| - γ, so lower values favour longer phrases", paper=-0.25
     )
     position: float = _number(2.0, 0, 10, "exponent of the position factor ω", paper=1.0)
-    single_word: float = _number(0.85, 0, 1, "factor for phrases of one word", paper=1.0)
+    single_word: float = _number(0.8, 0, 1, "factor for phrases of one word", paper=1.0)
+    generic: float = _number(0.4, 0, 1, "factor for words that say little alone: 'result', 'people'", paper=1.0)
+    loose: float = _number(
+        0.2, 0, 1, "factor for phrases with 'of' that neither the text nor the collection repeats", paper=1.0
+    )
+    part: float = _number(0.9, 0, 1, "factor for phrases that stand in the text only as part of longer ones", paper=1.0)
+    embedded: float = _number(
+        0.7, 0, 1, "factor for phrases of the collection that are no phrases of their own in the text", paper=1.0
+    )
+    known: float = _number(1.05, 1, 10, "factor for phrases that the collection knows", paper=1.0)
+    acronym: float = _number(1.2, 0, 10, "factor for acronyms", paper=1.0)
+    balance: float = _number(0.2, 0, 10, "exponent of how much a phrase's first word weighs beside the rest", paper=0.0)
     absent_alpha: float = _number(1.0, 0, 1, "α for absent phrases", paper=0.8)
     absent_phraseness: float = _number(0.35, 0, 10, "λ for absent phrases", paper=1.5)
     absent_length_penalty: float = _number(-0.25, -20, 0.9, "γ for absent phrases")
@@ -54,7 +74,13 @@ class Settings:
     frequency: bool = _switch(
         True, "P(c|C_x) in proportion to how often c stands in the text, instead of 1/|C_x|", paper=False
     )
+    whole_phrases: bool = _switch(
+        True,
+        "find names, participles, phrases with 'of' and 'and', not the paper's noun phrases",
+        paper=False,
+    )
     drop_contained: bool = _switch(True, "leave out a single word that is part of a better phrase", paper=False)
+    merge: bool = _switch(True, "list phrases that contain one another, and acronyms, only once", paper=False)
     diversity: float = _number(0.0, 0, 1, "push down phrases that repeat the terms of better ones")
     max_words: int = _number(5, 1, 10, "longest phrase, in words")
 
@@ -77,6 +103,13 @@ class Settings:
     def paper(cls, **changes: Any) -> Settings:
         """The paper's settings: α = β = 0.8, λ = 1.5, γ = -0.25, N = 100, 100 neighbour candidates."""
         return cls.from_mapping({**{f.name: f.metadata["paper"] for f in dataclasses.fields(cls)}, **changes})
+
+    @classmethod
+    def styled(cls, style: str, **changes: Any) -> Settings:
+        """The settings of a style by its name, one of `STYLES`."""
+        if style not in STYLES:
+            raise SettingsError(f"There is no style '{style}'; {did_you_mean(style, list(STYLES), 'use {known}.')}")
+        return cls.from_mapping({**STYLES[style], **changes})
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Settings:

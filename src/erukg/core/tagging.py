@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.candidates import penn_class
 from erukg.core.document import Document
+from erukg.core.word_classes import penn_class
 from erukg.errors import InputError
 
 __all__ = ["Tagger", "tag_classes"]
@@ -24,7 +24,7 @@ class Tagger(Protocol):
 
 
 def tag_classes(tagger: Tagger, document: Document) -> NDArray[np.int8]:
-    """The tag class (`erukg.core.candidates`) of every word of a document by any tagger."""
+    """The tag class (`erukg.core.word_classes`) of every word of a document by any tagger."""
     tags = tagger.tag(document.words)
     if len(tags) != len(document.words):
         raise InputError(

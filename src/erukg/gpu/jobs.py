@@ -200,14 +200,14 @@ class _CollectionTask:
         document = Document.parse(item)
         pieces = self.backend.pieces(document.words)
         terms = np.unique(pieces.ids)
-        return (document, terms), pieces, terms
+        return (document, pieces, terms), pieces, terms
 
     def complete(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
-        document, terms = kept
+        document, pieces, terms = kept
         job = self.job
         weights = np.zeros(self.backend.vocab_size, np.float32)
         weights[terms] = encoding.weights
-        phrases = phrases_of(document, encoding.tags, weights, self.backend, job.settings, job.phrases)
+        phrases = phrases_of(document, pieces, encoding.tags, weights, self.backend, job.settings, job.phrases)
         assert top is not None
         above = top[1] > 0
         return top[0][above], top[1][above], [(phrase.fold, phrase.form, phrase.terms) for phrase in phrases]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from erukg.core.word_classes import CLASSES
 from erukg.errors import SettingsError, did_you_mean
 from erukg.training.folders import read_json
 
@@ -18,8 +19,8 @@ __all__ = ["PRESETS", "STAGES", "TAG_CLASSES", "WINDOW", "Stage", "TrainConfig",
 STAGES = ("mlm", "splade", "tags")
 # How many word pieces, [CLS] and [SEP] included, an exported model reads at once.
 WINDOW = 384
-TAG_CLASSES = ("OTHER", "NOUN", "ADJECTIVE", "NUMBER")
-"""What the tag head tells apart, by the numbers of `erukg.core.candidates`."""
+TAG_CLASSES = CLASSES
+"""What the tag head tells apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

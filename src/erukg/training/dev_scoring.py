@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.backends.vocabulary import Vocabulary
+from erukg.core.backend import Pieces
 from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
-from erukg.core.folding import fold
 from erukg.core.locating import Located
+from erukg.core.merging import rank_present
 from erukg.core.neighbours import Neighbourhood
 from erukg.core.pool import Pool, build_pool
-from erukg.core.ranking import Weights, drop_contained, rank_pool
+from erukg.core.ranking import Weights
 from erukg.core.settings import Settings
 from erukg.errors import TrainingError
 from erukg.io.objects import read_objects
@@ -36,50 +37,52 @@ TermWeights = Callable[[list[NDArray[np.int32]]], NDArray[np.float32]]
 class DevDocument:
     """A document ready to be ranked by any term weights.
 
-    pieces  its word pieces
-    terms   the terms whose weights count, ascending
-    folds   of its candidates
-    stems   of its candidates
-    pools   its candidates under each of `SETTINGS`
-    gold    every accepted stem with the number of its gold phrase
+    document    its words
+    pieces      their pieces
+    terms       the terms whose weights count, ascending
+    candidates  under each of `SETTINGS`
+    pools       the same, ready to be ranked
+    stems       of candidates, by fold
+    gold        every accepted stem with the number of its gold phrase
     """
 
-    pieces: NDArray[np.int32]
+    document: Document
+    pieces: Pieces
     terms: NDArray[np.int32]
-    folds: tuple[str, ...]
-    stems: tuple[str, ...]
+    candidates: dict[str, list[Located]]
     pools: dict[str, Pool]
+    stems: Mapping[str, str]
     gold: dict[str, int]
 
     @classmethod
     def build(
         cls,
-        pieces: NDArray[np.int32],
-        candidates: Sequence[Located],
+        document: Document,
+        classes: NDArray[np.int8],
         stems: Mapping[str, str],
         gold: dict[str, int],
         vocabulary: Vocabulary,
     ) -> DevDocument:
         """Everything about a document and its candidates, whose `stems` are given by fold, but the weights."""
-        terms = vocabulary.phrase_terms([candidate.form for candidate in candidates])
-        pools = {
-            name: build_pool(candidates, terms, Neighbourhood.empty(), None, settings)
-            for name, settings in SETTINGS.items()
-        }
-        wanted = np.unique(np.concatenate((pieces, terms.ids))).astype(np.int32)
-        folds = tuple(candidate.fold for candidate in candidates)
-        return cls(pieces, wanted, folds, tuple(stems.get(folded, folded) for folded in folds), pools, gold)
+        candidates, pools = {}, {}
+        pieces = vocabulary.pieces(document.words)
+        wanted = [pieces.ids]
+        for name, settings in SETTINGS.items():
+            found = find_candidates(document, classes, settings.max_words, whole=settings.whole_phrases)
+            terms = vocabulary.phrase_terms([candidate.form for candidate in found])
+            candidates[name], pools[name] = found, build_pool(found, terms, Neighbourhood.empty(), None, settings)
+            wanted.append(terms.ids)
+        ids = np.unique(np.concatenate(wanted)).astype(np.int32)
+        return cls(document, pieces, ids, candidates, pools, stems, gold)
 
     def ranked(self, weights: NDArray[np.float32], name: str) -> list[str]:
         """The stems of the phrases that `KeyphraseGenerator.extract` gives with term weights [V], best first."""
-        pool, settings = self.pools[name], SETTINGS[name]
-        combined = Weights.combine(self.terms, weights[self.terms], Neighbourhood.empty())
-        # How many of them are parts of better ones is not known before they are ranked.
-        limit = len(pool) if settings.drop_contained else DEPTH
-        best = rank_pool(pool, combined, settings, present=True, limit=limit)
-        if settings.drop_contained:
-            best = drop_contained(best, (self.folds[i] for i in best.pool.tolist()), DEPTH)
-        return [self.stems[i] for i in best.pool.tolist()]
+        pool, settings, candidates = self.pools[name], SETTINGS[name], self.candidates[name]
+        nothing = Neighbourhood.empty()
+        combined = Weights.combine(self.terms, weights[self.terms], nothing, self.document.words, self.pieces)
+        best = rank_present(pool, combined, settings, self.document, dict(enumerate(candidates)), DEPTH)
+        folds = [candidates[i].fold for i in best.ranked.pool.tolist()]
+        return [self.stems.get(folded, folded) for folded in folds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,32 +126,10 @@ def load_dev(folder: str | Path, limit: int, vocabulary: Vocabulary) -> dict[str
 
 def _parse(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocument:
     if "text" not in row:
-        return _parse_without_text(row, vocabulary)
+        raise ValueError("it has no text")
     document = Document.parse(row["text"])
     classes = np.array(list(map(int, row["tags"])), np.int8)
-    candidates = find_candidates(document, classes, SETTINGS["tuned"].max_words)
-    pieces = vocabulary.pieces(document.words).ids
-    return DevDocument.build(pieces, candidates, row["stems"], row["gold"], vocabulary)
-
-
-def _parse_without_text(row: dict[str, Any], vocabulary: Vocabulary) -> DevDocument:
-    """A row of a folder prepared before texts were kept: word pieces, and candidates with the number of their stems.
-
-    They were counted and placed as noun phrases only, so scores differ a little from the product's; preparing the
-    development sets again makes them equal.
-    """
-    pieces, rows = np.array(row["ids"], np.int32), [c for c in row["candidates"] if c["terms"]]
-    if len(pieces) and not 0 <= pieces.min() <= pieces.max() < vocabulary.size:
-        raise ValueError("a piece number lies outside the vocabulary")
-    forms = [" ".join(vocabulary.tokens(c["terms"])).replace(" ##", "") for c in rows]
-    # Only how many spans there are counts, and where they are is not known.
-    candidates = [
-        Located(fold(form), form, ((0, 0),) * int(c["count"]), int(c["position"]))
-        for form, c in zip(forms, rows, strict=True)
-    ]
-    stems = {candidate.fold: str(c["key"]) for candidate, c in zip(candidates, rows, strict=True)}
-    gold = {str(number): int(number) for number in row["gold"]}
-    return DevDocument.build(pieces, candidates, stems, gold, vocabulary)
+    return DevDocument.build(document, classes, row["stems"], row["gold"], vocabulary)
 
 
 def f_scores(stems: Iterable[str], gold: Mapping[str, int]) -> tuple[float, ...]:
@@ -166,11 +147,11 @@ def score_documents(sets: dict[str, list[DevDocument]], term_weights: TermWeight
     means: dict[str, dict[str, tuple[float, ...]]] = {name: {} for name in SETTINGS}
     terms = 0
     for name, documents in sets.items():
-        order = sorted(range(len(documents)), key=lambda i: len(documents[i].pieces))
+        order = sorted(range(len(documents)), key=lambda i: len(documents[i].pieces.ids))
         figures = np.zeros((len(documents), len(SETTINGS), len(CUTOFFS)))
         for start in range(0, len(order), batch):
             part = order[start : start + batch]
-            weights = term_weights([documents[i].pieces for i in part])
+            weights = term_weights([documents[i].pieces.ids for i in part])
             terms += int((weights > 0).sum())
             for i, row in zip(part, weights, strict=True):
                 document = documents[i]

@@ -81,7 +81,9 @@ def _row(record: Record, tagger: Tagger) -> dict[str, Any]:
     truth = gold(record, "paper")
     document = Document.parse(record.text)
     classes = tag_classes(tagger, document)
-    candidates = find_candidates(document, classes, Settings().max_words)
+    longest = Settings().max_words
+    # Training scores its models by the paper's candidates too.
+    candidates = [each for whole in (True, False) for each in find_candidates(document, classes, longest, whole=whole)]
     stems = (phrase_key(candidate.form, truth.variant) for candidate in candidates)
     return {
         "text": record.text,

@@ -1,6 +1,6 @@
 """Tagged text for the encoder's tag head: a corpus tagged by a teacher, or text that is tagged already.
 
-The folder holds little-endian arrays: `ids` (word pieces), `offsets`, `labels` (the class of `erukg.core.candidates`
+The folder holds little-endian arrays: `ids` (word pieces), `offsets`, `labels` (the class of `erukg.core.word_classes`
 on the first piece of each word, -1 on its other pieces) and `split` (1 for held-out documents).
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.backends.vocabulary import Vocabulary
-from erukg.core.candidates import penn_class
 from erukg.core.document import Document
 from erukg.core.tagging import Tagger
+from erukg.core.word_classes import penn_class
 from erukg.errors import InputError, TrainingError
 from erukg.io.objects import numbered_lines, parse_object
 from erukg.io.progress import progress

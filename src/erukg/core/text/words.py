@@ -23,7 +23,7 @@ _UNWRITABLE = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufff9-\uffff"
 _PART = rf"\w[\w{_SIGNS}]*"
 _JOIN = r"(?:[-\u2010\u2011\u2013'\u2019\u02bc&@#+/]|\.(?![A-Z][a-z])|(?<=\d),(?=\d{3}(?!\d)))"
 # C++ and C#; the plural possessive in "users' needs"; the hyphen in "pre- and post-processing".
-_TAIL = r"(?:\+\+(?!\w)|\#(?!\w)|(?<=s)['\u2019](?=[ ][a-z])|-(?=[ ](?:and|or|to)\b|,))"
+_TAIL = r"(?:\+\+(?!\w)|\#(?!\w)|(?<=s)['\u2019](?=[ ][A-Za-z])|-(?=[ ](?:and|or|to)\b|,))"
 
 WORD, NEWLINE, GAP, _STAND_IN, MARK = 1, 2, 3, 4, 5  # the groups of TOKEN
 TOKEN = re.compile(
@@ -36,7 +36,7 @@ TOKEN = re.compile(
 # The same for texts of ASCII characters, told apart in two thirds of the time: no signs to look for, and first of all
 # the words of letters alone, which nothing behind them can make longer.
 _ASCII_JOIN = r"(?:[-'&@#+/]|\.(?![A-Z][a-z])|(?<=\d),(?=\d{3}(?!\d)))"
-_ASCII_TAIL = r"(?:\+\+(?!\w)|\#(?!\w)|(?<=s)'(?=[ ][a-z])|-(?=[ ](?:and|or|to)\b|,))"
+_ASCII_TAIL = r"(?:\+\+(?!\w)|\#(?!\w)|(?<=s)'(?=[ ][A-Za-z])|-(?=[ ](?:and|or|to)\b|,))"
 ASCII_TOKEN = re.compile(
     r"([A-Za-z]++(?=[ \n,):;]|\.[ \n])"
     rf"|(?:[A-Za-z]\.){{2,}}(?!\w)|\w+(?:{_ASCII_JOIN}\w+)*{_ASCII_TAIL}?)"

@@ -14,10 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, noun_phrases
+from erukg.core.candidates import noun_phrases
 from erukg.core.document import Document
 from erukg.core.locating import Located
 from erukg.core.tagging import tag_classes
+from erukg.core.word_classes import ADJECTIVES, NOUNS, OTHER
 from erukg.errors import InputError, MissingExtraError, ModelError
 from erukg.research.baselines.base import digest
 from erukg.taggers import SpacyTagger, Tagger, load_tagger
@@ -51,7 +52,7 @@ class TaggedText:
     @cached_property
     def content(self) -> NDArray[np.bool_]:
         """Which words are nouns or adjectives that a phrase may hold."""
-        return self.document.usable & np.isin(self.classes, (NOUN, ADJECTIVE))
+        return self.document.usable & np.isin(self.classes, NOUNS + ADJECTIVES)
 
     @cached_property
     def nodes(self) -> tuple[NDArray[np.int64], list[str]]:
@@ -71,7 +72,7 @@ class TaggedText:
         classes = np.where(self.content, self.classes, OTHER).astype(np.int8)
         # An adjective after a noun begins a new phrase in this grammar.
         begins = np.zeros(len(classes), np.bool_)
-        begins[1:] = (classes[1:] == ADJECTIVE) & (classes[:-1] == NOUN)
+        begins[1:] = np.isin(classes[1:], ADJECTIVES) & np.isin(classes[:-1], NOUNS)
         document = dataclasses.replace(self.document, breaks=self.document.breaks | begins)
         found = self._phrases(noun_phrases(document, classes, len(classes) + 1))
         return [phrase for phrase in found if len(phrase.stems) <= max_words]

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from erukg.collection.analysis import terms_of
 from erukg.collection.postings import decode
 from erukg.collection.reader import Collection, Hits, open_parts
-from erukg.core.candidates import penn_class
 from erukg.core.settings import Settings
+from erukg.core.word_classes import penn_class
 from erukg.errors import InputError, ModelError, require
 from erukg.research.benchmark.engines import Bm25s, Engine, MakeEngine, TermLists
 from erukg.research.benchmark.lucene import Lucene, LuceneProgram
@@ -33,7 +33,7 @@ __all__ = ["PaperPipeline", "PlainCollection"]
 
 _WORD = re.compile(r"\w+(?:[-']\w+)*|[^\w\s]")
 _GRAMMAR = re.compile(r"[NJ]+[NC]|N")
-_LETTERS = "ONJC"
+_LETTERS = "ONJCNOOJOO"
 _PIECES = 512
 
 

@@ -1,0 +1,307 @@
+"""Phrases of running text: word ranges that the classes of words, capitals and a few words of English tell.
+
+A phrase is a run of nouns with what stands before them (adjectives, participles, "randomly chosen"), a name, or two
+of them joined by "of" or "and". Names are cut from the roles before them, numbers and units from the things they
+count, and queries into the phrases they are made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.document import Document
+from erukg.core.folding import fold_word
+from erukg.core.lexicon import (
+    COMPOUNDING,
+    DETERMINERS,
+    IMPERATIVE,
+    ROLES,
+    SPECIAL,
+    TIMES,
+    TRANSPARENT,
+    UNIT,
+    WEAK_OR_ORDINAL,
+)
+
+__all__ = ["QUERY_WORDS", "Chunk", "find_chunks"]
+
+#: A text of no more words is a query: its phrases follow one another without a word between them.
+QUERY_WORDS = 12
+
+Range: TypeAlias = tuple[int, int]
+Known: TypeAlias = Callable[[int, int], bool]
+
+# One letter a class (`erukg.core.word_classes`): Other, Noun, adJective, Cardinal, Proper name, past participle (V),
+# Gerund, comparative (W), adveRb, verb (O). Of and And are words; a small letter stands after a break.
+_LETTERS = np.frombuffer(b"ONJCPVGWRO", np.uint8)
+_RUN = re.compile(r"(?:[Rr](?=[VJ]))?[NPJVGCnpjvgc](?:R(?=[VJ])|[NPJVGC])*")
+_SERIAL = re.compile(r"[IVX]+|\d{1,2}|\d+[A-Za-z]|[A-Za-z]\d+")
+_NOT_PLURAL = ("ss", "us", "is", "ics")
+_UNCOUNTABLE = frozenset(("news", "species", "series", "sports"))
+
+
+class Chunk(NamedTuple):
+    """The words `first` up to `last`; `alone` unless they are there only as part of a longer phrase."""
+
+    first: int
+    last: int
+    alone: bool
+
+
+def find_chunks(document: Document, classes: NDArray[np.int8], max_words: int, known: Known | None) -> list[Chunk]:
+    """The phrases of a text, from left to right. `known` tells whether the words of a range are a phrase elsewhere."""
+    text = _Tagged(document, classes)
+    ranges: list[Range] = []
+    for run in text.runs():
+        for part in text.without_numbers(*run):
+            ranges += text.without_roles(*part)
+    if text.query:
+        ranges = [part for run in ranges for part in text.segments(*run, known or _unknown)]
+    out: list[Chunk] = []
+    joined: set[int] = set()
+    for n, whole in text.joined(ranges, max_words):
+        out.append(Chunk(*whole, True))
+        joined |= {n, n + 1}
+    for n, (i, j) in enumerate(ranges):
+        i = max(i, j - max_words)
+        out.append(Chunk(i, j, n not in joined))
+        out += [Chunk(k, j, False) for k in text.shorter(i, j)]
+    return sorted(out)
+
+
+def _unknown(first: int, last: int) -> bool:
+    return False
+
+
+class _Tagged:
+    """A text with the letters of its words."""
+
+    def __init__(self, document: Document, classes: NDArray[np.int8]) -> None:
+        self.words: Sequence[str] = document.words
+        self.breaks: list[bool] = document.breaks.tolist()
+        self.query = len(self.words) <= QUERY_WORDS
+        self.letters = self._letters(document, classes)
+        self.line = "".join([c.lower() if b else c for c, b in zip(self.letters, self.breaks, strict=True)])
+
+    def _letters(self, document: Document, classes: NDArray[np.int8]) -> list[str]:
+        words = self.words
+        usable = document.usable
+        letters = list(_LETTERS[np.where(usable, classes, 0)].tobytes().decode("ascii"))
+        # Without a capital anywhere names are told by their tags alone.
+        cased = not self.query and any(word[0].isupper() for word in words)
+        for k, letter in enumerate(letters):
+            word = words[k]
+            if letter == "P":
+                if word.isdigit():
+                    letters[k] = "C"
+                elif cased and not word[0].isupper():
+                    letters[k] = "N"
+            elif letter == "R" and not word.endswith("ly"):
+                letters[k] = "O"
+        for k, special in enumerate(map(SPECIAL.get, map(str.lower, words))):
+            if special is None or not usable[k]:
+                continue
+            if special == UNIT:
+                if k and letters[k] in "NP" and letters[k - 1] == "C":
+                    letters[k] = "O"
+            elif special != IMPERATIVE:
+                letters[k] = special
+            elif self.breaks[k] and not self.query and words[k][0].isupper() and self._goes_on(k, letters):
+                letters[k] = "O"
+            if special == "O" and words[k].lower() == "al" and k > 1 and words[k - 1].lower() == "et":
+                letters[k - 2] = "O"
+        return letters
+
+    def _goes_on(self, k: int, letters: list[str]) -> bool:
+        """Whether an imperative at word `k` has something to act on."""
+        return k + 1 < len(letters) and self.words[k + 1][0].isalnum() and not self.breaks[k + 1]
+
+    def runs(self) -> Iterator[Range]:
+        for match in _RUN.finditer(self.line):
+            yield match.span()
+
+    def without_numbers(self, i: int, j: int) -> Iterator[Range]:
+        """The run cut at numbers that count something; "type 2 diabetes" and "Thirty Years' War" stay whole."""
+        letters = self.letters
+        if "C" in letters[i:j]:
+            start = i
+            for k in range(i, j):
+                if letters[k] == "C" and not self._joins(k, i, j):
+                    yield from self._trimmed(start, k + 1)
+                    start = k + 1
+            i = start
+        yield from self._trimmed(i, j)
+
+    def _joins(self, k: int, i: int, j: int) -> bool:
+        words, letters = self.words, self.letters
+        if k == i:
+            return k + 1 < j and words[k][0].isupper() and words[k + 1][0].isupper()
+        return (
+            k + 1 < j
+            and letters[k - 1] in "NP"
+            and letters[k + 1] in "NPJ"
+            and _SERIAL.fullmatch(words[k]) is not None
+            and words[k - 1].lower() not in TIMES
+        )
+
+    def _trimmed(self, i: int, j: int) -> Iterator[Range]:
+        """What of a run is a phrase: it ends in a noun, and begins with no stray number, gerund or adverb."""
+        words, letters = self.words, self.letters
+        while j > i and letters[j - 1] not in "NP":
+            if letters[j - 1] == "C" and self._numbered(i, j):
+                break
+            j -= 1
+        while i < j and letters[i] in "CGR":
+            if letters[i] == "C":
+                # "Thirty Years' War", "Seven Sisters".
+                if i + 1 < j and words[i][0].isupper() and words[i + 1][0].isupper() and letters[i + 1] == "P":
+                    break
+            elif letters[i] == "G":
+                # Elsewhere it is a verb: "using tools".
+                before = words[i - 1].lower() if i else ""
+                led = before in DETERMINERS or (letters[i - 1] in "JVNPW" and not self.breaks[i])
+                if j - i > 1 and (i == 0 or self.query or led):
+                    break
+            elif i + 1 < j and letters[i + 1] in "VJ":
+                break
+            i += 1
+        if i < j:
+            yield i, j
+
+    def _numbered(self, i: int, j: int) -> bool:
+        """Whether the number that ends a run belongs to it: "Annex 2", "Apollo 11"."""
+        number, following = self.words[j - 1], self.letters[j] if j < len(self.letters) else "O"
+        return (
+            j - 2 >= i
+            and self.letters[j - 2] in "NP"
+            and number.isdigit()
+            and len(number) <= 2
+            and self.words[j - 2][0].isupper()
+            and following not in "NPJVGC"
+        )
+
+    def without_roles(self, i: int, j: int) -> Iterator[Range]:
+        """Names cut from what stands before them ("captain | Mia Holt") and what they own ("Ada Byron's | notes")."""
+        words, letters = self.words, self.letters
+        k = j
+        while k > i and letters[k - 1] == "P" and (self.query or _is_name(words[k - 1])):
+            k -= 1
+        if i < k < j and not words[k - 1][0].isupper() and (letters[k - 1] == "N" or j - k > 1 or self.query):
+            yield from self._owners(i, k)
+            yield k, j
+        elif k == i + 1 < j - 1 and letters[i] == "N" and self.breaks[i]:
+            yield k, j  # a role with the capital of its sentence: "Substitute | Ana Ferreira"
+        else:
+            yield from self._owners(i, j)
+
+    def _owners(self, i: int, j: int) -> Iterator[Range]:
+        words, letters = self.words, self.letters
+        start = i
+        for k in range(i, j - 1):
+            word = words[k]
+            if word[-1] != "'" and word[-2:] != "'s":
+                continue
+            if not word[0].isupper():
+                if j - k > 2:
+                    start = k + 1
+            elif k > i and set(letters[i : k + 1]) == {"P"} and word[-1] == "s" and not words[k + 1][0].isupper():
+                yield i, k + 1
+                start = k + 1
+        yield from self._trimmed(start, j)
+
+    def joined(self, ranges: Sequence[Range], max_words: int) -> list[tuple[int, Range]]:
+        """Phrases that "of" or "and" makes of two neighbours, with the place of the first of the two in `ranges`."""
+        words, letters = self.words, self.letters
+        out: list[tuple[int, Range]] = []
+        pairs: dict[str, list[tuple[int, Range]]] = {}
+        for n in range(len(ranges) - 1):
+            (i, j), (a, b) = ranges[n], ranges[n + 1]
+            if a != j + 1 or self.breaks[j] or self.breaks[a]:
+                continue
+            if letters[j] == "A" and j - i == b - a == 1:
+                key = f"{fold_word(words[i].lower())} {fold_word(words[a].lower())}"
+                pairs.setdefault(key, []).append((n, (i, b)))
+            elif letters[j] == "F" and (whole := self._of(i, j, a, b)) and whole[1] - whole[0] <= max_words:
+                out.append((n, whole))
+        # "supply and demand" is a phrase when the text says it again.
+        return out + [each for found in pairs.values() if len(found) > 1 for each in found]
+
+    def _of(self, i: int, j: int, a: int, b: int) -> Range | None:
+        words, letters = self.words, self.letters
+        if words[j - 1][0].isupper() and words[a][0].isupper() and letters[j - 1] != "C":
+            while i < j - 1 and not words[i][0].isupper():
+                i += 1
+            end = a + 1
+            while end < b and words[end][0].isupper():
+                end += 1
+            return i, end  # "Bank of England | governor"
+        head = fold_word(words[j - 1].lower())
+        if head in TRANSPARENT or letters[j - 1] == "C" or fold_word(words[b - 1].lower()) in TIMES:
+            return None
+        return max(i, j - 2), b
+
+    def shorter(self, i: int, j: int) -> Iterator[int]:
+        """Where shorter phrases with the same end begin: after modifiers, and after the title of a person."""
+        words, letters = self.words, self.letters
+        if letters[i] == "P" and j - i > 2 and words[i].lower().rstrip(".") in ROLES:
+            yield i + 1
+        k = i
+        while k < j - 1 and (letters[k] in "JVGCR" or words[k].lower() in WEAK_OR_ORDINAL):
+            k += 1
+            if letters[k] in "NPJVG" and (
+                j - k > 1 or words[k - 1].lower() in WEAK_OR_ORDINAL or (letters[k] == "P" and _is_name(words[k]))
+            ):
+                yield k
+
+    def segments(self, i: int, j: int, known: Known) -> Iterator[Range]:
+        """A run of a query cut into phrases: those that are known, else at plurals ("flights | paris") and before
+        adjectives ("learning | medical imaging"), and what is still long into pairs.
+        """
+        if j - i < 3:
+            yield i, j
+            return
+        start = i
+        for first, last in [*self._known_parts(i, j, known), (j, j)]:
+            for k in range(start + 1, first):
+                if self._parts(k):
+                    yield from self._pairs(start, k)
+                    start = k
+            yield from self._pairs(start, first)
+            if first < last:
+                yield first, last
+            start = last
+
+    def _parts(self, k: int) -> bool:
+        before, after = self.words[k - 1].lower(), self.words[k].lower()
+        if self.letters[k - 1] not in "NP":
+            return False
+        plural = before.endswith("s") and not before.endswith(_NOT_PLURAL) and before not in _UNCOUNTABLE
+        return (plural and len(before) > 3) or (self.letters[k] in "JV" and after not in COMPOUNDING)
+
+    def _pairs(self, i: int, j: int) -> Iterator[Range]:
+        while j - i > 3:
+            yield i, i + 2
+            i += 2
+        if j - i > 1 or (i < j and self.letters[j - 1] in "NPG"):
+            yield i, j
+
+    def _known_parts(self, i: int, j: int, known: Known) -> list[Range]:
+        """Known phrases of two to four words that do not overlap, longer ones first."""
+        found: list[Range] = []
+        for length in range(min(4, j - i), 1, -1):
+            if length == j - i > 3:
+                continue
+            for a in range(i, j - length + 1):
+                if all(b <= a or a + length <= x for x, b in found) and known(a, a + length):
+                    found.append((a, a + length))
+        return sorted(found)
+
+
+def _is_name(word: str) -> bool:
+    """A capital and small letters: neither an acronym nor a letter that numbers something."""
+    return len(word) > 2 and word[0].isupper() and any(map(str.islower, word))

@@ -1,0 +1,48 @@
+"""What kind of phrase a candidate is, and how much that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.lexicon import GENERIC
+from erukg.core.locating import Located
+from erukg.core.settings import Settings
+
+__all__ = ["JOINTS", "form_factors", "is_title_cased"]
+
+#: Words inside a phrase that only join others.
+JOINTS = frozenset(("of", "and", "&", "the", "de", "von", "van", "du", "la"))
+
+
+def form_factors(
+    candidates: Sequence[Located], known: NDArray[np.bool_] | None, settings: Settings
+) -> NDArray[np.float64]:
+    """The factor of each present candidate's kind; `known` tells which of them the collection has."""
+    out = np.ones(len(candidates))
+    if settings.known != 1 and known is not None:
+        out[known] = settings.known
+    if not settings.whole_phrases:
+        return out
+    for k, candidate in enumerate(candidates):
+        fold, form = candidate.fold, candidate.form
+        factor = 1.0
+        if " " not in fold:
+            if form.isupper():
+                factor = settings.acronym if len(form) > 1 else 1.0
+            if fold in GENERIC or form.lower() in GENERIC:
+                factor *= settings.generic
+        elif " of " in fold and len(candidate.spans) == 1 and not (known is not None and known[k]):
+            factor = 1.0 if is_title_cased(form) else settings.loose
+        if candidate.alone <= 0:
+            factor *= settings.part if candidate.alone == 0 else settings.embedded
+        if factor != 1:
+            out[k] *= factor
+    return out
+
+
+def is_title_cased(form: str) -> bool:
+    """Whether every word that counts has a capital, as in names and titles."""
+    return all(word[0].isupper() for word in form.split() if word not in JOINTS)
