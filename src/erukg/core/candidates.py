@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,17 +57,17 @@ def find_candidates(
         chunks = find_chunks(document, classes, max_words, _Known(document, glossary) if glossary else None)
         found = _by_fold(document, _meaningful(document, chunks))
     keys = list(found)
+    alone = [sum([chunk.alone for chunk in chunks]) for chunks in found.values()]
     if glossary is not None and whole:
-        keys += _known_runs(document, glossary, found)
+        more = _known_runs(document, glossary, found)
+        keys, alone = keys + more, alone + [-1] * len(more)
     out: list[Located] = []
-    for key, place in zip(keys, locate(document, keys), strict=True):
-        chunks = found.get(key, [])
+    for key, place in zip(keys, locate(document, keys, alone), strict=True):
         if place is not None:
-            alone = sum(chunk.alone for chunk in chunks) if chunks else -1
-            out.append(replace(place, alone=alone))
-        elif chunks:
+            out.append(place)
+        elif key in found:
             # A phrase that stands across what the text's words are looked up by is only known as a chunk.
-            out.append(_as_chunks(document, key, chunks))
+            out.append(_as_chunks(document, key, found[key]))
     return out
 
 
@@ -109,18 +109,18 @@ def _known_runs(document: Document, glossary: Glossary, found: dict[str, list[Ch
 def _meaningful(document: Document, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """The chunks without dates and counts ("next Tuesday", "two days") and without mere owners ("the city's")."""
     words, query = document.words, len(document.words) <= QUERY_WORDS
+    empty = [] if query else [_is_empty(word) for word in words]
     for chunk in chunks:
         first, last, _ = chunk
-        if words[last - 1].endswith("'s"):
-            continue
-        if not query:
-            lower = words[first].lower()
-            if (lower[0].isdigit() or lower in _EMPTY or fold_word(lower) in TIMES) and all(
-                word[0].isdigit() or word in _EMPTY or fold_word(word) in TIMES
-                for word in map(str.lower, words[first:last])
-            ):
-                continue
-        yield chunk
+        if words[last - 1][-2:] != "'s" and (query or not empty[first] or not all(empty[first:last])):
+            yield chunk
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_empty(word: str) -> bool:
+    """Whether a word only counts, dates or compares."""
+    lower = word.lower()
+    return lower in _EMPTY or lower[0].isdigit() or fold_word(lower) in TIMES
 
 
 def _as_chunks(document: Document, key: str, chunks: Sequence[Chunk]) -> Located:

@@ -56,10 +56,7 @@ class Chunk(NamedTuple):
 def find_chunks(document: Document, classes: NDArray[np.int8], max_words: int, known: Known | None) -> list[Chunk]:
     """The phrases of a text, from left to right. `known` tells whether the words of a range are a phrase elsewhere."""
     text = _Tagged(document, classes)
-    ranges: list[Range] = []
-    for run in text.runs():
-        for part in text.without_numbers(*run):
-            ranges += text.without_roles(*part)
+    ranges = text.ranges()
     if text.query:
         ranges = [part for run in ranges for part in text.segments(*run, known or _unknown)]
     out: list[Chunk] = []
@@ -67,11 +64,13 @@ def find_chunks(document: Document, classes: NDArray[np.int8], max_words: int, k
     for n, whole in text.joined(ranges, max_words):
         out.append(Chunk(*whole, True))
         joined |= {n, n + 1}
+    letters = text.letters
     for n, (i, j) in enumerate(ranges):
         i = max(i, j - max_words)
         out.append(Chunk(i, j, n not in joined))
-        out += [Chunk(k, j, False) for k in text.shorter(i, j)]
-    return sorted(out)
+        if j - i > 1 and letters[i] != "N":
+            out += [Chunk(k, j, False) for k in text.shorter(i, j)]
+    return sorted(out) if joined else out
 
 
 def _unknown(first: int, last: int) -> bool:
@@ -121,9 +120,20 @@ class _Tagged:
         """Whether an imperative at word `k` has something to act on."""
         return k + 1 < len(letters) and self.words[k + 1][0].isalnum() and not self.breaks[k + 1]
 
-    def runs(self) -> Iterator[Range]:
+    def ranges(self) -> list[Range]:
+        """Runs of words that make phrases, cut where they must be."""
+        out: list[Range] = []
+        owners = any("'" in word for word in self.words)
         for match in _RUN.finditer(self.line):
-            yield match.span()
+            run = match[0]
+            if not owners and not run.strip("NJnj"):
+                # Nouns and adjectives alone, as nearly all are: there is nothing to cut but adjectives at the end.
+                if length := len(run.rstrip("Jj")):
+                    out.append((match.start(), match.start() + length))
+                continue
+            for part in self.without_numbers(*match.span()):
+                out += self.without_roles(*part)
+        return out
 
     def without_numbers(self, i: int, j: int) -> Iterator[Range]:
         """The run cut at numbers that count something; "type 2 diabetes" and "Thirty Years' War" stay whole."""

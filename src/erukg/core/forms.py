@@ -30,10 +30,8 @@ def form_factors(
         fold, form = candidate.fold, candidate.form
         factor = 1.0
         if " " not in fold:
-            if form.isupper():
-                factor = settings.acronym if len(form) > 1 else 1.0
             if fold in GENERIC or form.lower() in GENERIC:
-                factor *= settings.generic
+                factor = settings.generic
         elif " of " in fold and len(candidate.spans) == 1 and not (known is not None and known[k]):
             factor = 1.0 if is_title_cased(form) else settings.loose
         if candidate.alone <= 0:

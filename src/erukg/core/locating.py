@@ -40,19 +40,25 @@ class Located:
     alone: int = 0
 
 
-def locate(document: Document, folds: Sequence[str]) -> list[Located | None]:
-    """Each folded phrase's place in the text: whole words with no break inside; None where it does not occur."""
+def locate(document: Document, folds: Sequence[str], alone: Sequence[int] | None = None) -> list[Located | None]:
+    """Each folded phrase's place in the text: whole words with no break inside; None where it does not occur.
+
+    How many occurrences stand `alone` is not to be seen here; it is passed on.
+    """
     layout, words = document.layout, document.words
     starts, ends, first, last, ahead = layout.starts, layout.ends, layout.first, layout.last, layout.ahead
     found: list[Located | None] = []
-    for key, ranges in zip(folds, _word_ranges(document, folds), strict=True):
+    for n, (key, ranges) in enumerate(zip(folds, _word_ranges(document, folds), strict=True)):
         if not ranges:
             found.append(None)
             continue
-        forms = [" ".join(words[first[i] : last[j] + 1]) for i, j in ranges]
-        spans = tuple([(starts[i], ends[j]) for i, j in ranges])
         i, j = ranges[0]
-        found.append(Located(key, most_used(forms), spans, ahead[i], (first[i], last[j] + 1)))
+        form = " ".join(words[first[i] : last[j] + 1])
+        if len(ranges) > 1:
+            form = most_used([form, *[" ".join(words[first[a] : last[b] + 1]) for a, b in ranges[1:]]])
+        spans = tuple([(starts[a], ends[b]) for a, b in ranges])
+        place = Located(key, form, spans, ahead[i], (first[i], last[j] + 1), alone[n] if alone is not None else 0)
+        found.append(place)
     return found
 
 

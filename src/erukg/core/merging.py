@@ -45,6 +45,7 @@ class _Entry:
     known: bool
     lead: float
     key: str
+    """The words, each between spaces."""
     words: int
     name: bool
     variants: list[str] = field(default_factory=list)
@@ -58,7 +59,7 @@ class _Entry:
         return max(self.place.alone, 0)
 
     def holds(self, other: _Entry) -> bool:
-        return len(self.key) > len(other.key) and f" {other.key} " in f" {self.key} "
+        return self.words > other.words and other.key in self.key
 
 
 def rank_present(
@@ -83,7 +84,7 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
     for k, (row, score, leads) in enumerate(zip(rows, ranked.scores.tolist(), lead, strict=True)):
         place = places[row]
         key = _key(place.fold)
-        words = key.count(" ") + 1
+        words = key.count(" ") - 1
         name = words > 1 and _is_name(document, place)
         entry = _Entry(k, score, place, known[k], leads, key, words, name)
         if settings.merge:
@@ -171,7 +172,7 @@ def _add_new(chosen: list[_Entry], new: _Entry) -> None:
 
 def _key(fold: str) -> str:
     """The fold without the e that some plurals keep ("buses")."""
-    return " ".join([word.removesuffix("e") for word in fold.split()])
+    return f" {fold} ".replace("e ", " ")
 
 
 def _is_name(document: Document, place: Located) -> bool:

@@ -51,22 +51,25 @@ def balances(words: Floats, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
 
     `words` holds the weight of every word of a text, NaN for words that only join others.
     """
-    counts = np.diff(ranges).ravel()
     first, least = np.ones(len(ranges)), np.ones(len(ranges))
-    several = np.flatnonzero(counts > 1)
+    several = np.flatnonzero(ranges[:, 1] - ranges[:, 0] > 1)
     if len(several):
-        begins, ends = ranges[several].T
+        chosen = ranges[several]
+        begins = chosen[:, 0]
         joins = np.isnan(words)
-        totals = np.concatenate(([0.0], np.cumsum(np.where(joins, 0.0, words))))
-        content = np.concatenate(([0], np.cumsum(~joins)))
-        mean = (totals[ends] - totals[begins]) / np.maximum(content[ends] - content[begins], 1)
+        # A last entry, so that a range may end with the text.
+        content, weights = np.ones(len(words) + 1), np.zeros(len(words) + 1)
+        weights[:-1] = words
+        content[:-1][joins] = weights[:-1][joins] = 0
+        flat = chosen.ravel()
+        # Every second result is what lies between two ranges.
+        mean = np.add.reduceat(weights, flat)[::2] / np.maximum(np.add.reduceat(content, flat)[::2], 1)
         mean = np.maximum(mean, 1e-9)
-        # A last entry, so that a range may end with the text; every second result is what lies between two ranges.
-        padded = np.append(np.where(joins, np.inf, words), np.inf)
-        lightest = np.minimum.reduceat(padded, np.column_stack((begins, ends)).ravel())[::2]
-        first[several] = np.clip(words[begins] / mean, 0.05, 1)
-        least[several] = np.clip(lightest / mean, 0.05, 1)
-    return np.nan_to_num(first, nan=1.0), least
+        weights[:-1][joins] = np.inf
+        lightest = np.minimum.reduceat(weights, flat)[::2]
+        first[several] = np.minimum(np.maximum(weights[begins] / mean, 0.05), 1)
+        least[several] = np.minimum(np.maximum(lightest / mean, 0.05), 1)
+    return first, least
 
 
 def document_phraseness(counts: Ints, by_frequency: bool) -> Floats:

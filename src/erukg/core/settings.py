@@ -26,7 +26,7 @@ def _switch(default: bool, help: str, paper: bool) -> Any:
 #: What the lists of each style are made with, where that differs from the defaults.
 STYLES: dict[str, dict[str, Any]] = {
     "balanced": {},
-    "complete": {"merge": False},
+    "complete": {"merge": False, "phraseness": 0.45, "length_penalty": -1.5, "known": 1.1},
     "short": {"length_penalty": -0.5, "single_word": 1.0},
     "long": {"length_penalty": -5.0, "single_word": 0.5},
 }
@@ -52,14 +52,13 @@ class Settings:
     single_word: float = _number(0.8, 0, 1, "factor for phrases of one word", paper=1.0)
     generic: float = _number(0.4, 0, 1, "factor for words that say little alone: 'result', 'people'", paper=1.0)
     loose: float = _number(
-        0.2, 0, 1, "factor for phrases with 'of' that neither the text nor the collection repeats", paper=1.0
+        0.1, 0, 1, "factor for phrases with 'of' that neither the text nor the collection repeats", paper=1.0
     )
     part: float = _number(0.9, 0, 1, "factor for phrases that stand in the text only as part of longer ones", paper=1.0)
     embedded: float = _number(
         0.7, 0, 1, "factor for phrases of the collection that are no phrases of their own in the text", paper=1.0
     )
     known: float = _number(1.05, 1, 10, "factor for phrases that the collection knows", paper=1.0)
-    acronym: float = _number(1.2, 0, 10, "factor for acronyms", paper=1.0)
     balance: float = _number(0.2, 0, 10, "exponent of how much a phrase's first word weighs beside the rest", paper=0.0)
     absent_alpha: float = _number(1.0, 0, 1, "α for absent phrases", paper=0.8)
     absent_phraseness: float = _number(0.35, 0, 10, "λ for absent phrases", paper=1.5)
