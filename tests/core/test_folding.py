@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from erukg.core import folding
 from erukg.core.folding import fold, fold_words
-from erukg.core.hashing import hash_phrases, in_runs
+from erukg.core.hashing import among, hash_phrases, hash_runs
 
 PHRASES = ["Neural Networks", "glaciers", "sea ice", "buses and classes", "A", "  two  spaces ", "bodies", "movies"]
 
@@ -38,6 +38,6 @@ def test_folds_of_words_are_forgotten_before_they_fill_the_memory(monkeypatch: p
 def test_runs_are_found_by_their_hashes(words: list[str], longest: int) -> None:
     asked = ["sea", "ice", "sea ice", "ice sea", "é x", "sea ice radar", "x x x x", "radar é x sea ice", "absent"]
     runs = {" ".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, min(i + longest, len(words)) + 1)}
-    found = in_runs(words, longest, hash_phrases(asked))
+    found = among(hash_phrases(asked), hash_runs(words, longest))
     assert found.tolist() == [phrase in runs for phrase in asked]
-    assert in_runs(words, longest, np.empty(0, np.uint64)).tolist() == []
+    assert among(np.empty(0, np.uint64), hash_runs(words, longest)).tolist() == []

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from erukg.core.chunking import QUERY_WORDS, Chunk, find_chunks
 from erukg.core.document import Document
 from erukg.core.folding import fold, fold_word
-from erukg.core.hashing import hash_phrases, hash_runs
+from erukg.core.hashing import hash_phrases
 from erukg.core.lexicon import FUNCTION_WORDS, NUMBER_WORDS, TIMES, WEAK_OR_ORDINAL
 from erukg.core.locating import Located, locate, most_used
 from erukg.core.neighbours import Glossary
@@ -100,9 +100,13 @@ def _known_runs(document: Document, glossary: Glossary, found: dict[str, list[Ch
     tokens = document.layout.tokens
     if len(tokens) < 2:
         return []
-    hashes = hash_runs(tokens, _LONGEST_KNOWN)[:, 1:]
-    at, more = np.nonzero(glossary.find(hashes.ravel()).reshape(hashes.shape) >= 0)
-    runs = (" ".join(tokens[i : i + n + 2]) for i, n in zip(at.tolist(), more.tolist(), strict=True))
+    # No phrase begins or ends with a function word, so most runs need not be looked up.
+    content = np.zeros(len(tokens) + _LONGEST_KNOWN, np.bool_)
+    content[: len(tokens)] = [token not in _STOP for token in tokens]
+    last = np.lib.stride_tricks.sliding_window_view(content, _LONGEST_KNOWN)[: len(tokens), 1:]
+    at, more = np.nonzero(last & content[: len(tokens), None])
+    known = np.flatnonzero(glossary.find(document.run_hashes[at, more + 1]) >= 0)
+    runs = (" ".join(tokens[i : i + n + 2]) for i, n in zip(at[known].tolist(), more[known].tolist(), strict=True))
     return [key for key in dict.fromkeys(runs) if key not in found]
 
 
@@ -137,11 +141,12 @@ def _by_fold(document: Document, chunks: Iterable[Chunk]) -> dict[str, list[Chun
     words, text, folded = document.words, document.text, document.folded
     starts, ends = document.layout.starts, document.layout.ends
     found: dict[str, list[Chunk]] = {}
+    plain = [word.isascii() and word.isalpha() for word in words]
     for chunk in chunks:
         i, j, _ = chunk
         part, raw = words[i:j], text[starts[i] : ends[j - 1]]
         surface = " ".join(part)
-        if surface.isascii() and surface.replace(" ", "").isalpha():
+        if plain[i] and (j == i + 1 or all(plain[i:j])):
             # Plain words, as nearly all are: they fold one by one, and little can be wrong with them.
             key = " ".join(folded[i:j])
             if key in _STOP or len(key) < 2 or (j > i + 1 and len(surface) < 2 * (j - i)):

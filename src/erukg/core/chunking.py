@@ -39,6 +39,7 @@ Known: TypeAlias = Callable[[int, int], bool]
 # One letter a class (`erukg.core.word_classes`): Other, Noun, adJective, Cardinal, Proper name, past participle (V),
 # Gerund, comparative (W), adveRb, verb (O). Of and And are words; a small letter stands after a break.
 _LETTERS = np.frombuffer(b"ONJCPVGWRO", np.uint8)
+_NAME, _ADVERB = ord("P"), ord("R")
 _RUN = re.compile(r"(?:[Rr](?=[VJ]))?[NPJVGCnpjvgc](?:R(?=[VJ])|[NPJVGC])*")
 _SERIAL = re.compile(r"[IVX]+|\d{1,2}|\d+[A-Za-z]|[A-Za-z]\d+")
 _NOT_PLURAL = ("ss", "us", "is", "ics")
@@ -85,24 +86,25 @@ class _Tagged:
         self.breaks: list[bool] = document.breaks.tolist()
         self.query = len(self.words) <= QUERY_WORDS
         self.letters = self._letters(document, classes)
-        self.line = "".join([c.lower() if b else c for c, b in zip(self.letters, self.breaks, strict=True)])
+        codes = np.frombuffer(self.letters.encode("ascii"), np.uint8) + np.uint8(32) * document.breaks
+        self.line = codes.tobytes().decode("ascii")
 
-    def _letters(self, document: Document, classes: NDArray[np.int8]) -> list[str]:
-        words = self.words
-        usable = document.usable
-        letters = list(_LETTERS[np.where(usable, classes, 0)].tobytes().decode("ascii"))
+    def _letters(self, document: Document, classes: NDArray[np.int8]) -> str:
+        words, usable = self.words, document.usable
+        codes = _LETTERS[np.where(usable, classes, 0)]
+        letters = list(codes.tobytes().decode("ascii"))
         # Without a capital anywhere names are told by their tags alone.
         cased = not self.query and any(word[0].isupper() for word in words)
-        for k, letter in enumerate(letters):
+        for k in np.flatnonzero((codes == _NAME) | (codes == _ADVERB)).tolist():
             word = words[k]
-            if letter == "P":
-                if word.isdigit():
-                    letters[k] = "C"
-                elif cased and not word[0].isupper():
-                    letters[k] = "N"
-            elif letter == "R" and not word.endswith("ly"):
-                letters[k] = "O"
-        for k, special in enumerate(map(SPECIAL.get, map(str.lower, words))):
+            if letters[k] == "R":
+                if not word.endswith("ly"):
+                    letters[k] = "O"
+            elif word.isdigit():
+                letters[k] = "C"
+            elif cased and not word[0].isupper():
+                letters[k] = "N"
+        for k, special in enumerate([SPECIAL.get(word.lower()) for word in words]):
             if special is None or not usable[k]:
                 continue
             if special == UNIT:
@@ -110,15 +112,15 @@ class _Tagged:
                     letters[k] = "O"
             elif special != IMPERATIVE:
                 letters[k] = special
-            elif self.breaks[k] and not self.query and words[k][0].isupper() and self._goes_on(k, letters):
+            elif self.breaks[k] and not self.query and words[k][0].isupper() and self._goes_on(k):
                 letters[k] = "O"
             if special == "O" and words[k].lower() == "al" and k > 1 and words[k - 1].lower() == "et":
                 letters[k - 2] = "O"
-        return letters
+        return "".join(letters)
 
-    def _goes_on(self, k: int, letters: list[str]) -> bool:
+    def _goes_on(self, k: int) -> bool:
         """Whether an imperative at word `k` has something to act on."""
-        return k + 1 < len(letters) and self.words[k + 1][0].isalnum() and not self.breaks[k + 1]
+        return k + 1 < len(self.words) and self.words[k + 1][0].isalnum() and not self.breaks[k + 1]
 
     def ranges(self) -> list[Range]:
         """Runs of words that make phrases, cut where they must be."""

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.folding import fold_words
+from erukg.core.hashing import hash_runs
 from erukg.core.layout import Layout
 from erukg.core.text.lines import Lines, uniform
 from erukg.core.text.markup import clean
 from erukg.core.text.words import ASCII_TOKEN, GAP, MARK, NEWLINE, STAND_INS, TOKEN, WORD, normalise, presentable
 
-__all__ = ["Document"]
+__all__ = ["LONGEST_RUN", "Document"]
+
+#: No phrase of a glossary or thesaurus is matched in a text beyond this many words.
+LONGEST_RUN = 8
 
 _presentable = lru_cache(maxsize=1 << 13)(presentable)
 
@@ -104,6 +108,11 @@ class Document:
     def layout(self) -> Layout:
         """Where the folded words lie, for looking phrases up."""
         return Layout.of(self.words, self.folded, self.starts, self.ends, self.breaks, self.usable)
+
+    @cached_property
+    def run_hashes(self) -> NDArray[np.uint64]:
+        """The hashes of all runs of up to `LONGEST_RUN` folded words (`erukg.core.hashing.hash_runs`)."""
+        return hash_runs(self.layout.tokens, LONGEST_RUN)
 
     def __len__(self) -> int:
         return len(self.words)

@@ -157,15 +157,18 @@ class Generator:
             self.background.glossary if self.background is not None else None,
             settings,
         )
-        found = self._find_in_text(analysis.document, pool, len(candidates))
-        pool, places = pool.with_places(found), {**dict(enumerate(candidates)), **found}
+        places = dict(enumerate(candidates))
+        in_text = self._in_text(analysis.document, pool, len(candidates))
         if settings.whole_phrases:
             # Words of neighbours' phrases that are no phrase here: neither absent nor worth showing.
-            pool = pool.with_form(list(found), np.zeros(len(found)))
+            pool = pool.without(in_text)
+        else:
+            found = self._locate(analysis.document, pool, in_text)
+            pool, places = pool.with_places(found), places | found
         present = rank_present(pool, analysis.weights, settings, analysis.document, places, top_k)
         shown = self._present(present, analysis, pool, places, explain)
         notices = notices_of(prepared.document, self.language_of)
-        if len(places) == len(pool) or withholds_absent(notices):
+        if withholds_absent(notices):
             return Keyphrases(shown, (), prepared.id, notices=notices)
         absent = rank_pool(pool, analysis.weights, settings, present=False, limit=top_k)
         return Keyphrases(shown, self._absent(absent, analysis, pool, explain), prepared.id, notices=notices)
@@ -320,17 +323,20 @@ class Generator:
         weights = Weights.combine(prepared.terms, encoding.weights, neighbourhood, document.words, pieces)
         return _Analysis(document, neighbourhood, weights, candidates)
 
-    def _find_in_text(self, document: Document, pool: Pool, own: int) -> dict[int, Located]:
-        """Those of the neighbours' phrases, in the pool from row `own` on, that the text holds after all."""
+    def _in_text(self, document: Document, pool: Pool, own: int) -> NDArray[np.int64]:
+        """Those of the neighbours' phrases, in the pool from row `own` on, that the text seems to hold after all."""
         extra = pool.glossary_ids[own:]
         if self.background is None or not len(extra):
+            return np.empty(0, np.int64)
+        return own + np.flatnonzero(could_contain(document, self.background.glossary.hashes(extra)))
+
+    def _locate(self, document: Document, pool: Pool, rows: NDArray[np.int64]) -> dict[int, Located]:
+        """Where the glossary's phrases of these rows stand, those that do."""
+        if self.background is None or not len(rows):
             return {}
-        glossary = self.background.glossary
-        likely = np.flatnonzero(could_contain(document, glossary.hashes(extra)))
-        if not len(likely):
-            return {}
-        places = locate(document, [fold(phrase) for phrase in glossary.phrases(extra[likely])])
-        return {own + i: place for i, place in zip(likely.tolist(), places, strict=True) if place is not None}
+        phrases = self.background.glossary.phrases(pool.glossary_ids[rows])
+        places = locate(document, [fold(phrase) for phrase in phrases])
+        return {i: place for i, place in zip(rows.tolist(), places, strict=True) if place is not None}
 
     def _present(
         self, merged: Merged, analysis: _Analysis, pool: Pool, places: dict[int, Located], explain: bool

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from erukg.core.kernels import kernel
 
-__all__ = ["hash_phrases", "hash_runs", "hash_strings", "in_runs"]
+__all__ = ["among", "hash_phrases", "hash_runs", "hash_strings"]
 
 Int: TypeAlias = int | np.int64
 
@@ -98,11 +98,10 @@ def hash_runs(words: Sequence[str], longest: int) -> NDArray[np.uint64]:
     return out
 
 
-def in_runs(words: Sequence[str], longest: int, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which of `hashes` are among those of `hash_runs`."""
+def among(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of `hashes` are among `others`, of which 0 counts as none."""
     out = np.zeros(len(hashes), np.bool_)
-    if words and len(hashes):
-        runs = hash_runs(words, longest).ravel()
+    if others.size and len(hashes):
         # At most half full, so that an empty slot is soon found.
-        _among(hashes, runs, np.zeros(1 << (2 * len(runs)).bit_length(), np.uint64), out)
+        _among(hashes, others.ravel(), np.zeros(1 << (2 * others.size).bit_length(), np.uint64), out)
     return out

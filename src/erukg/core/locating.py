@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 
 from erukg.core.document import Document
 from erukg.core.folding import fold
-from erukg.core.hashing import in_runs
+from erukg.core.hashing import among
 
 __all__ = ["Located", "could_contain", "locate", "most_used", "words_before"]
-
-# No phrase of a glossary or thesaurus is matched in a text beyond this many words.
-_LONGEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ def locate(document: Document, folds: Sequence[str], alone: Sequence[int] | None
 
 def could_contain(document: Document, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which of the phrases with these fold hashes can occur in the text; nearly all of those then do."""
-    return in_runs(document.layout.tokens, _LONGEST, hashes)
+    return among(hashes, document.run_hashes)
 
 
 def most_used(forms: Sequence[str]) -> str:

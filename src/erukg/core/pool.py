@@ -85,11 +85,19 @@ class Pool:
         words[rows] = [place.words for place in places.values()]
         return replace(self, words_before=words_before, single=single, joined=joined, words=words)
 
-    def with_form(self, rows: Sequence[int], form: Sequence[float] | NDArray[np.float64]) -> Pool:
-        """The pool with these factors for the kind of phrase that these rows are."""
+    def with_form(self, form: NDArray[np.float64]) -> Pool:
+        """The pool with the factors for the kinds of phrases that its first candidates are."""
         factors = self.form.copy()
-        factors[rows] = form
+        factors[: len(form)] = form
         return replace(self, form=factors)
+
+    def without(self, rows: NDArray[np.int64]) -> Pool:
+        """The pool in which these candidates count as in the text, and score nothing."""
+        if not len(rows):
+            return self
+        words_before, form = self.words_before.copy(), self.form.copy()
+        words_before[rows] = form[rows] = 0
+        return replace(self, words_before=words_before, form=form)
 
     def __len__(self) -> int:
         return len(self.terms)
@@ -109,7 +117,7 @@ def build_pool(
     own_share = scoring.document_phraseness(counts, settings.frequency)
     if glossary is None or not len(neighbourhood.phrase_ids):
         pool = Pool.of(own_terms, phraseness_document=own_share).with_places(places)
-        return pool.with_form(range(n), form_factors(candidates, None, settings))
+        return pool.with_form(form_factors(candidates, None, settings))
 
     own_ids = glossary.find(hash_phrases([candidate.fold for candidate in candidates]))
     others = neighbourhood.phrase_ids
@@ -129,7 +137,7 @@ def build_pool(
         phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
         commonness=np.concatenate((np.ones(n), glossary.counts(others[extra]).astype(np.float64))),
     ).with_places(places)
-    return pool.with_form(range(n), form_factors(candidates, own_ids >= 0, settings))
+    return pool.with_form(form_factors(candidates, own_ids >= 0, settings))
 
 
 def look_up(
