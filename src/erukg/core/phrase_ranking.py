@@ -35,7 +35,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 # Of a long list, the model reads the phrases whose pieces weigh most; hardly any other is about the text.
-_CLOSELY = 64
+_CLOSELY = 48
 # A word that the text lacks counts for a little, so that the rest of the phrase can speak for it.
 _LACKING = 0.1
 # Texts about nothing: words from all over the vocabulary.
