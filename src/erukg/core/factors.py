@@ -124,7 +124,7 @@ _OCCURS, _USED = 7.0, 4.0
 # Likeness counts nearly in full from 0.8 on, by half at 0.3 and hardly below 0.
 _STEEP, _HALF = 6.0, 0.3
 # The score of ranked phrases that people choose as often as not, and the confidence from which on one is relevant.
-_EVEN, _LEAST = 1 / 3, 0.1
+_EVEN, _LEAST = 0.3, 0.1
 
 
 def _likeness(evidence: PhraseEvidence) -> Floats:
