@@ -38,6 +38,9 @@ Ints: TypeAlias = NDArray[np.int64]
 _CLOSELY = 48
 # A word that the text lacks counts for a little, so that the rest of the phrase can speak for it.
 _LACKING = 0.1
+# A long text gives weight to thousands of terms; what it calls up is what weighs as much as its most telling pieces,
+# so many that an abstract has no more.
+_TELLING = 300
 # Texts about nothing: words from all over the vocabulary.
 _RANDOM_TEXTS, _RANDOM_WORDS = 8, 100
 _REMEMBERED = 1 << 14
@@ -57,6 +60,10 @@ class _Meaning:
     words: Terms
     vector: NDArray[np.float32]
     chance: float
+
+    def words_in(self, ids: NDArray[np.int32]) -> Terms:
+        """The words with places in `ids`, which are ascending and hold all of their pieces, in place of pieces."""
+        return Terms(self.words.indptr, np.searchsorted(ids, self.words.ids).astype(np.int32))
 
 
 class PhraseRanker:
@@ -87,17 +94,17 @@ class PhraseRanker:
             places = _places(prepared.document, listed)
             rows = self._shortlist(prepared, listed, places)
             meanings = self._meanings([listed.forms[i] for i in rows.tolist()])
-            prepared = replace(prepared, terms=_terms_of(meanings))
+            prepared = replace(prepared, terms=np.union1d(_terms_of(meanings), prepared.pieces.ids))
         encoding = self._backend.encode(prepared.pieces, prepared.terms)
         weights = Weights.combine(prepared.terms, encoding.weights, prepared.neighbourhood)
         mixed = weights.mixed(settings.alpha)
         present = np.array([i in places for i in rows.tolist()], np.bool_)
         used = _shares(prepared.neighbourhood, glossary, listed.hashes[rows])
-        words = [weights.index(meaning.words) for meaning in meanings]
+        words = [m.words_in(weights.ids) for m in meanings]
         factors = factor_values(
             PhraseEvidence(
                 words=np.array([_words_weight(each, mixed) for each in words]),
-                meaning=_covered(meanings, weights),
+                meaning=_covered(meanings, weights, prepared.pieces.ids),
                 likeness=np.array([(m.vector @ encoding.vector - m.chance) / (1 - m.chance) for m in meanings]),
                 present=present,
                 used=used > 0,
@@ -225,10 +232,12 @@ def _words_weight(words: Terms, weights: Floats) -> float:
     return float(np.exp(np.log(weakest + _LACKING).mean()))
 
 
-def _covered(meanings: Sequence[_Meaning], weights: Weights) -> Floats:
-    """The share of each meaning that lies on terms to which the text gives weight."""
+def _covered(meanings: Sequence[_Meaning], weights: Weights, pieces: NDArray[np.int32]) -> Floats:
+    """The share of each meaning that lies on terms which the text with these pieces calls up, too."""
+    own = np.sort(weights.document[np.searchsorted(weights.ids, np.unique(pieces))])
+    least = own[-_TELLING] if len(own) > _TELLING else 0.0
     called = np.zeros(int(weights.ids[-1]) + 1 if len(weights.ids) else 0, np.bool_)
-    called[weights.ids[weights.document > 0]] = True
+    called[weights.ids[weights.document > least]] = True
     return np.array([meaning.shares[called[meaning.terms]].sum(dtype=np.float64) for meaning in meanings])
 
 
