@@ -40,7 +40,7 @@ _CLOSELY = 48
 _LACKING = 0.1
 # A long text gives weight to thousands of terms; what it calls up is what weighs as much as its most telling pieces,
 # so many that an abstract has no more.
-_TELLING = 300
+_TELLING = 200
 # Texts about nothing: words from all over the vocabulary.
 _RANDOM_TEXTS, _RANDOM_WORDS = 8, 100
 _REMEMBERED = 1 << 14
@@ -155,7 +155,9 @@ class PhraseRanker:
         pieces = [backend.pieces(Document.parse(form).words) for form in forms]
         out = []
         for each, encoding in zip(pieces, backend.encode_batch([(each, every) for each in pieces]), strict=True):
-            terms = np.flatnonzero(encoding.weights > 0).astype(np.int32)
+            # A phrase that does not even call up itself is made of characters that the model does not know.
+            readable = encoding.weights[each.ids].any()
+            terms = np.flatnonzero(encoding.weights > 0).astype(np.int32) if readable else np.empty(0, np.int32)
             weights = encoding.weights[terms]
             spelt = np.flatnonzero(np.diff(each.starts) > 0)
             telling = spelt[encoding.tags[spelt] > 0]
