@@ -18,7 +18,7 @@ OTHERS = """Agriculture; Algebra; Archaeology; Ballet; Beekeeping; Boats; Bridge
 Chess; Citizenship; Coal; Copyright; Dairy products; Deserts; Dictionaries; Earthquakes; Elections; Embroidery;
 Epic poetry; Fashion; Ferries; Folk music; Forestry; Fortifications; Gardens; Glaciers; Grammar; Gymnastics; Hotels;
 Housing; Insurance; Irrigation; Jazz; Kitchens; Lighthouses; Maps; Migration; Museums; Opera; Paper; Patents; Pottery;
-Prisons; Railways; Rivers; Sculpture; Shipbuilding; Taxation; Tourism; Trade unions; Volcanoes; Weaving; Whales; Wine; Zoos"""
+Prisons; Railways; Rivers; Sculpture; Shipbuilding; Taxation; Tourism; Trade unions; Volcanoes; Weaving; Whales; Zoos"""
 
 
 @pytest.fixture(scope="module", params=["tiny", "small"])
