@@ -59,6 +59,7 @@ class PhraseEvidence:
 
     words      the geometric mean of their words' weights in the text
     meaning    the share of what each calls up in the model that the text calls up too
+    weakest    the same of the word of each that fits the text least
     likeness   how alike the vectors of phrase and text are: 0 as by chance, 1 the same
     present    whether the phrase occurs in the text
     used       whether similar documents of the collection go by it
@@ -66,6 +67,7 @@ class PhraseEvidence:
 
     words: Floats
     meaning: Floats
+    weakest: Floats
     likeness: Floats
     present: NDArray[np.bool_]
     used: NDArray[np.bool_]
@@ -123,8 +125,10 @@ def _commonness(evidence: Evidence) -> Floats:
 _OCCURS, _USED = 7.0, 4.0
 # Likeness counts nearly in full from 0.8 on, by half at 0.3 and hardly below 0.
 _STEEP, _HALF = 6.0, 0.3
+# What is left of a phrase with a word that does not fit at all.
+_UNFIT = 0.02
 # The score of ranked phrases that people choose as often as not, and the confidence from which on one is relevant.
-_EVEN, _LEAST = 0.3, 0.1
+_EVEN, _LEAST = 0.18, 0.1
 
 
 def _likeness(evidence: PhraseEvidence) -> Floats:
@@ -188,8 +192,14 @@ FACTORS = (
     _ranked(
         "meaning",
         "means what the text is about",
-        "The share of the words that the phrase calls up in the model that the text calls up too, squared.",
-        lambda evidence: evidence.meaning**2,
+        "The share of what the phrase calls up in the model that the text calls up too, to the power 1.5.",
+        lambda evidence: evidence.meaning**1.5,
+    ),
+    _ranked(
+        "completeness",
+        "every word of it fits",
+        "The root of the same share for that word of the phrase which fits the text least.",
+        lambda evidence: np.sqrt(evidence.weakest + _UNFIT),
     ),
     _ranked(
         "likeness",

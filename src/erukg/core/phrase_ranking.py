@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core import scoring
-from erukg.core.backend import Backend
+from erukg.core.backend import Backend, Pieces
 from erukg.core.document import Document
 from erukg.core.factors import NOVELTY, RELEVANCE, PhraseEvidence, confidence, factor_values, position
 from erukg.core.locating import Located, could_contain, locate
 from erukg.core.neighbours import Glossary, Neighbourhood, Terms
-from erukg.core.phrase_list import PhraseList
+from erukg.core.phrase_list import PhraseList, natural_order
 from erukg.core.pool import look_up
 from erukg.core.ranking import Weights
 from erukg.core.results import Explanation, Keyphrase, TermWeight
@@ -51,19 +51,20 @@ class _Meaning:
     """What a phrase calls up in the model.
 
     terms   the terms it gives weight to, and their shares of all its weight
-    words   the pieces of its words, without those that only join others
+    words   its words, without those that only join others, and their pieces
     vector  its vector, and its product with that of a text about nothing
     """
 
     terms: NDArray[np.int32]
     shares: NDArray[np.float32]
-    words: Terms
+    words: tuple[str, ...]
+    pieces: Terms
     vector: NDArray[np.float32]
     chance: float
 
-    def words_in(self, ids: NDArray[np.int32]) -> Terms:
-        """The words with places in `ids`, which are ascending and hold all of their pieces, in place of pieces."""
-        return Terms(self.words.indptr, np.searchsorted(ids, self.words.ids).astype(np.int32))
+    def pieces_in(self, ids: NDArray[np.int32]) -> Terms:
+        """The pieces as places in `ids`, which are ascending and hold them all."""
+        return Terms(self.pieces.indptr, np.searchsorted(ids, self.pieces.ids).astype(np.int32))
 
 
 class PhraseRanker:
@@ -87,24 +88,31 @@ class PhraseRanker:
         if n <= _CLOSELY:
             rows = np.arange(n)
             meanings = self._meanings(listed.forms)
-            prepared = prepare(_terms_of(meanings))
+            single = self._single_words(meanings)
+            prepared = prepare(_terms_of([*meanings, *single.values()]))
             places = _places(prepared.document, listed)
         else:
             prepared = prepare(listed.vocabulary)
             places = _places(prepared.document, listed)
             rows = self._shortlist(prepared, listed, places)
             meanings = self._meanings([listed.forms[i] for i in rows.tolist()])
-            prepared = replace(prepared, terms=np.union1d(_terms_of(meanings), prepared.pieces.ids))
+            single = self._single_words(meanings)
+            terms = _terms_of([*meanings, *single.values()])
+            prepared = replace(prepared, terms=np.union1d(terms, prepared.pieces.ids))
         encoding = self._backend.encode(prepared.pieces, prepared.terms)
         weights = Weights.combine(prepared.terms, encoding.weights, prepared.neighbourhood)
         mixed = weights.mixed(settings.alpha)
         present = np.array([i in places for i in rows.tolist()], np.bool_)
         used = _shares(prepared.neighbourhood, glossary, listed.hashes[rows])
-        words = [m.words_in(weights.ids) for m in meanings]
+        words = [m.pieces_in(weights.ids) for m in meanings]
+        inside = np.isin(weights.ids, _only_inside_words(prepared.pieces))
+        covered = _covered([*meanings, *single.values()], weights, prepared.pieces.ids)
+        fits = dict(zip(single, covered[len(rows) :], strict=True))
         factors = factor_values(
             PhraseEvidence(
-                words=np.array([_words_weight(each, mixed) for each in words]),
-                meaning=_covered(meanings, weights, prepared.pieces.ids),
+                words=np.array([_words_weight(each, mixed, inside) for each in words]),
+                meaning=covered[: len(rows)],
+                weakest=np.array([min((fits[w] for w in m.words), default=0.0) for m in meanings]),
                 likeness=np.array([(m.vector @ encoding.vector - m.chance) / (1 - m.chance) for m in meanings]),
                 present=present,
                 used=used > 0,
@@ -123,7 +131,8 @@ class PhraseRanker:
             why = None
             if explain:
                 named = {name: float(values[k]) for name, values in factors.items()}
-                why = self._explain(named, words[k], weights, mixed, float(used[k]), place)
+                weight = _words_weight(words[k], mixed, inside)
+                why = self._explain(named, words[k], weight, weights, mixed, float(used[k]), place)
             spans = place.spans if place else ()
             out.append(Keyphrase(listed.forms[i], float(scores[k]), float(sure[k]), spans=spans, explanation=why))
         others = np.setdiff1d(np.arange(n), rows)[: None if top_k is None else top_k - len(out)].tolist()
@@ -138,32 +147,41 @@ class PhraseRanker:
         weight[list(places)] *= 2
         return np.sort(np.argsort(-weight, kind="stable")[:_CLOSELY])
 
-    def _meanings(self, forms: Sequence[str]) -> list[_Meaning]:
-        known = self._known
-        missing = [form for form in forms if form not in known]
+    def _meanings(self, phrases: Sequence[str]) -> list[_Meaning]:
+        known, forms = self._known, [phrase.lower() for phrase in phrases]
+        missing = [form for form in dict.fromkeys(forms) if form not in known]
         if len(known) + len(missing) > _REMEMBERED:
             # A fresh dict, not clear(): another thread may be reading the old one.
-            known, missing = {}, list(forms)
+            known, missing = {}, list(dict.fromkeys(forms))
         known.update(zip(missing, self._read(missing), strict=True))
         self._known = known
         return [known[form] for form in forms]
+
+    def _single_words(self, meanings: Sequence[_Meaning]) -> dict[str, _Meaning]:
+        """What each of the phrases' words calls up by itself."""
+        words = list(dict.fromkeys(word for meaning in meanings for word in meaning.words))
+        return dict(zip(words, self._meanings(words), strict=True))
 
     def _read(self, forms: Sequence[str]) -> list[_Meaning]:
         """What each of the phrases calls up: of all terms, not only of those that a text is asked for."""
         backend = self._backend
         every = np.arange(backend.vocab_size, dtype=np.int32)
-        pieces = [backend.pieces(Document.parse(form).words) for form in forms]
+        texts = [Document.parse(natural_order(form)).words for form in forms]
+        pieces = [backend.pieces(words) for words in texts]
+        encodings = backend.encode_batch([(each, every) for each in pieces])
         out = []
-        for each, encoding in zip(pieces, backend.encode_batch([(each, every) for each in pieces]), strict=True):
-            # A phrase that does not even call up itself is made of characters that the model does not know.
-            readable = encoding.weights[each.ids].any()
+        for text, each, encoding in zip(texts, pieces, encodings, strict=True):
+            # A phrase of characters that the model does not know means nothing to it.
+            readable = set(backend.tokens(each.ids.tolist())) - {"[UNK]"}
             terms = np.flatnonzero(encoding.weights > 0).astype(np.int32) if readable else np.empty(0, np.int32)
             weights = encoding.weights[terms]
             spelt = np.flatnonzero(np.diff(each.starts) > 0)
             telling = spelt[encoding.tags[spelt] > 0]
-            words = Terms(each.starts, each.ids).take(telling if len(telling) else spelt)
+            chosen = telling if len(telling) else spelt
+            words = tuple(text[i] for i in chosen.tolist())
+            own = Terms(each.starts, each.ids).take(chosen)
             chance = float(encoding.vector @ self._nothing)
-            out.append(_Meaning(terms, weights / weights.sum(), words, encoding.vector, chance))
+            out.append(_Meaning(terms, weights / weights.sum(), words, own, encoding.vector, chance))
         return out
 
     @cached_property
@@ -192,6 +210,7 @@ class PhraseRanker:
         self,
         factors: dict[str, float],
         words: Terms,
+        weight: float,
         weights: Weights,
         mixed: Floats,
         used: float,
@@ -205,7 +224,7 @@ class PhraseRanker:
                 TermWeight(token, float(weights.document[j]), float(weights.neighbours[j]), float(mixed[j]))
                 for token, j in zip(self._backend.tokens(weights.ids[ids].tolist()), ids, strict=True)
             ),
-            informativeness=_words_weight(words, mixed),
+            informativeness=weight,
             phraseness=1.0,
             phraseness_document=1.0,
             phraseness_neighbours=used,
@@ -215,7 +234,7 @@ class PhraseRanker:
 
 
 def _terms_of(meanings: Sequence[_Meaning]) -> NDArray[np.int32]:
-    every = [array for meaning in meanings for array in (meaning.terms, meaning.words.ids)]
+    every = [array for meaning in meanings for array in (meaning.terms, meaning.pieces.ids)]
     return np.unique(np.concatenate([np.empty(0, np.int32), *every]))
 
 
@@ -226,12 +245,22 @@ def _places(document: Document, listed: PhraseList) -> dict[int, Located]:
     return {i: place for i, place in zip(likely, places, strict=True) if place is not None}
 
 
-def _words_weight(words: Terms, weights: Floats) -> float:
-    """The geometric mean over words; a word weighs what its weakest piece does: half a word says nothing."""
+def _words_weight(words: Terms, weights: Floats, inside: NDArray[np.bool_]) -> float:
+    """The geometric mean over words; a word weighs what its weakest piece does: half a word says nothing.
+
+    Nor does a word that stands in the text only inside others: `inside` is which pieces do.
+    """
     if not len(words.ids):
         return 0.0
     weakest = np.minimum.reduceat(weights[words.ids], words.indptr[:-1])
+    weakest[(np.diff(words.indptr) == 1) & inside[words.ids[words.indptr[:-1]]]] = 0
     return float(np.exp(np.log(weakest + _LACKING).mean()))
+
+
+def _only_inside_words(pieces: Pieces) -> NDArray[np.int32]:
+    """The pieces of a text that are never a whole word there: "stem" of "STEMI"."""
+    whole = pieces.ids[pieces.starts[:-1][np.diff(pieces.starts) == 1]]
+    return np.setdiff1d(pieces.ids, whole)
 
 
 def _covered(meanings: Sequence[_Meaning], weights: Weights, pieces: NDArray[np.int32]) -> Floats:
