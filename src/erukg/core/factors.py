@@ -128,7 +128,7 @@ _STEEP, _HALF = 6.0, 0.3
 # What is left of a phrase with a word that does not fit at all.
 _UNFIT = 0.02
 # The score of ranked phrases that people choose as often as not, and the confidence from which on one is relevant.
-_EVEN, _LEAST = 0.18, 0.1
+_EVEN, _LEAST = 0.19, 0.1
 
 
 def _likeness(evidence: PhraseEvidence) -> Floats:
