@@ -63,7 +63,8 @@ def test_a_word_that_stands_only_inside_others_does_not_weigh(tiny_generator: Ke
     inside, whole = (
         tiny_generator.rank(text, [first], explain=True)[0] for text in ("sea xylem", f"sea xylem {first}")
     )
-    assert inside.explanation is not None and whole.explanation is not None
+    assert inside.explanation is not None
+    assert whole.explanation is not None
     assert inside.explanation.informativeness == pytest.approx(0.1)
     assert whole.explanation.informativeness == pytest.approx(whole.explanation.terms[0].weight + 0.1)
 
