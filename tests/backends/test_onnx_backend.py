@@ -39,8 +39,30 @@ def test_peaks_are_the_largest_products() -> None:
     session = open_session(PEAKS, 1)
     for length, terms in ((1, 1), (7, 300), (250, 40)):
         states, rows = rng.normal(size=(length, 24)).astype(np.float32), rng.normal(size=(terms, 24)).astype(np.float32)
-        (found,) = session.run(["peaks"], {"states": states, "rows": rows})
-        np.testing.assert_allclose(found, (states @ rows.T).max(axis=0), rtol=1e-5, atol=1e-5)
+        for texts in {1, length}:  # all of one text, or as many texts of one state each
+            shape = np.array([texts, length // texts, -1])
+            (found,) = session.run(["peaks"], {"states": states, "rows": rows, "shape": shape})
+            expected = (states @ rows.T).reshape(texts, -1, terms).max(axis=1)
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_batch_gives_what_single_calls_give(tiny_encoder: OnnxBackend) -> None:
+    every, some = every_term(tiny_encoder), np.array([7, 3, 99], np.int32)
+    texts = [
+        ["sea", "ice"],
+        ["radar", "image"],
+        [],
+        ["neural", "network", "search"],
+        SENTENCE * 9,
+        ["ice"],
+        ["sea", "a"],
+    ]
+    asked = [(tiny_encoder.pieces(words), terms) for terms in (every, some) for words in texts]
+    for (pieces, terms), found in zip(asked, tiny_encoder.encode_batch(asked), strict=True):
+        expected = tiny_encoder.encode(pieces, terms)
+        np.testing.assert_array_equal(found.weights, expected.weights)
+        np.testing.assert_array_equal(found.tags, expected.tags)
+        np.testing.assert_allclose(found.vector, expected.vector, rtol=1e-6)
 
 
 def test_asking_for_some_terms_gives_the_same_weights(tiny_encoder: OnnxBackend) -> None:

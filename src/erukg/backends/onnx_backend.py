@@ -20,6 +20,9 @@ from erukg.errors import ModelError
 
 __all__ = ["OnnxBackend"]
 
+# Texts of so few pieces may share the head, so many at a time: their logits stay within some 30 MB.
+_SHORT, _TOGETHER = 14, 16
+
 
 class OnnxBackend(ModelBackend):
     """The term-importance model (Eq. 1) with its tag head, run by ONNX Runtime. Thread-safe."""
@@ -37,8 +40,36 @@ class OnnxBackend(ModelBackend):
         return cls(ModelFolder.open(Path(path), precision), threads)
 
     def encode_batch(self, texts: Sequence[tuple[Pieces, NDArray[np.int32]]]) -> list[Encoding]:
-        """`encode` of several texts, one after the other: 8-bit scales depend on what shares a pass."""
-        return [self.encode(pieces, terms) for pieces, terms in texts]
+        """`encode` of several texts, one after the other: 8-bit scales depend on what shares a pass.
+
+        Only the head is shared, by short texts of one length that ask for the whole vocabulary: reading its table takes
+        longer than the products with a few states.
+        """
+        out = {}
+        alike: dict[int, list[int]] = {}
+        for i, (pieces, terms) in enumerate(texts):
+            if 0 < len(pieces.ids) <= _SHORT and self._asks_for_all(terms):
+                alike.setdefault(len(pieces.ids), []).append(i)
+            else:
+                out[i] = self.encode(pieces, terms)
+        for same in alike.values():
+            for k in range(0, len(same), _TOGETHER):
+                some = same[k : k + _TOGETHER]
+                out.update(zip(some, self._encode_alike([texts[i][0] for i in some]), strict=True))
+        return [out[i] for i in range(len(texts))]
+
+    def _encode_alike(self, texts: Sequence[Pieces]) -> list[Encoding]:
+        """`encode` of texts with the same number of pieces, one window each, that ask for every term."""
+        runs = [self._run(pieces.ids) for pieces in texts]
+        peaks = self._peaks_of([states for states, _, _ in runs], self._table)
+        out = []
+        for pieces, (_, parts, vector), peak in zip(texts, runs, peaks, strict=True):
+            tags = np.zeros(len(pieces.starts) - 1, np.int8)
+            filled = np.flatnonzero(pieces.starts[1:] > pieces.starts[:-1])
+            # Position 0 is [CLS].
+            tags[filled] = self._classes(parts, pieces.starts[filled] + 1, pieces.starts[filled + 1])
+            out.append(Encoding(self._weights(peak, self.every_term), tags, _normed(vector)))
+        return out
 
     def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
         """Run the model over `pieces`; texts longer than the window run in overlapping windows.
@@ -46,8 +77,7 @@ class OnnxBackend(ModelBackend):
         Weights are max-pooled over windows; a word's tag is taken from the window in which its first piece is
         farthest from an edge.
         """
-        every = len(terms) == self.vocab_size and np.array_equal(terms, self.every_term)
-        rows = self._table if every else self.head.rows(terms)
+        rows = self._table if self._asks_for_all(terms) else self.head.rows(terms)
         peaks = np.full(len(terms), -np.inf, np.float32)
         n_words = len(pieces.starts) - 1
         tags = np.zeros(n_words, np.int8)
@@ -59,8 +89,7 @@ class OnnxBackend(ModelBackend):
         for start, stop in spans:
             states, parts, pooled = self._run(pieces.ids[start:stop])
             if len(terms):
-                (found,) = self._peaks.run(["peaks"], {"states": states, "rows": rows})
-                np.maximum(peaks, found, out=peaks)
+                np.maximum(peaks, self._peaks_of([states], rows)[0], out=peaks)
             vector += pooled * (stop - start)
             chosen = np.flatnonzero(nonempty)
             if len(spans) > 1:
@@ -72,8 +101,17 @@ class OnnxBackend(ModelBackend):
             # Position 0 is [CLS]; a word cut by the window ends with the window.
             begins, ends = first[chosen] - start + 1, np.minimum(last[chosen], stop - 1) - start + 1
             tags[chosen] = self._classes(parts, begins, ends)
-        norm = float(np.linalg.norm(vector))
-        return Encoding(self._weights(peaks, terms), tags, vector / norm if norm > 0 else vector)
+        return Encoding(self._weights(peaks, terms), tags, _normed(vector))
+
+    def _asks_for_all(self, terms: NDArray[np.int32]) -> bool:
+        return len(terms) == self.vocab_size and np.array_equal(terms, self.every_term)
+
+    def _peaks_of(self, states: Sequence[NDArray[np.float32]], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The largest product of each row with a state, for each of some texts of one length."""
+        shape = np.array([len(states), len(states[0]), -1], np.int64)
+        inputs = {"states": states[0] if len(states) == 1 else np.concatenate(states), "rows": rows, "shape": shape}
+        peaks: NDArray[np.float32] = self._peaks.run(["peaks"], inputs)[0]
+        return peaks
 
     def _classes(
         self, parts: NDArray[np.float32], first: NDArray[np.int64], last: NDArray[np.int64]
@@ -121,3 +159,8 @@ class OnnxBackend(ModelBackend):
                 self._peaks = open_session(PEAKS, 1)
                 self._session = session
             return self._session
+
+
+def _normed(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    norm = float(np.linalg.norm(vector))
+    return vector / norm if norm > 0 else vector

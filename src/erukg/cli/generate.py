@@ -23,16 +23,8 @@ app = typer.Typer()
 _ABSENT = {"alpha", "beta", "neighbours", "neighbour_candidates"} | {
     name for name in Settings().to_dict() if name.startswith("absent_")
 }
-# The caller vouches for the phrases given to rank, so how they would be found does not matter.
-_FINDING = {
-    "beta",
-    "phraseness",
-    "absent_phraseness",
-    "neighbour_candidates",
-    "frequency",
-    "drop_contained",
-    "max_words",
-}
+# Phrases given to rank have factors of their own, so how others would be found and scored does not matter.
+_FINDING = set(Settings().to_dict()) - {"alpha", "neighbours", "diversity"}
 _NOT_FOR_RANK = {"tagger", "device", "top_k", "engine", "workers", "gpus", "partition"}
 
 

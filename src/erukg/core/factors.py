@@ -1,22 +1,24 @@
 """The factors of a score: each is defined, named and put into words here, and nowhere else.
 
-A score is the product of its factors (Eqs. 11 and 12). To add one, write its function over `Evidence` and list it in
-`FACTORS`: the ranking, the explanations and every format of them follow.
+A score is the product of its factors (Eqs. 11 and 12). To add one, write its function over `Evidence`, or over
+`PhraseEvidence` for phrases that a caller brings, and list it in `FACTORS`: the ranking, the explanations and every
+format of them follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.pool import Pool
+from erukg.core.scoring import product
 from erukg.core.settings import Settings
 
-__all__ = ["FACTORS", "NOVELTY", "Evidence", "Factor", "factor_values"]
+__all__ = ["FACTORS", "NOVELTY", "RELEVANCE", "Evidence", "Factor", "PhraseEvidence", "confidence", "factor_values"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -57,15 +59,46 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class PhraseEvidence:
+    """What the factors of phrases that a caller brings are computed from.
+
+    words      the geometric mean of their words' weights in the text
+    meaning    the share of what each calls up in the model that the text calls up too
+    weakest    the same of the word of each that fits the text least
+    likeness   how alike the vectors of phrase and text are: 0 as by chance, 1 the same
+    present    whether the phrase occurs in the text
+    used       whether similar documents of the collection go by it
+    """
+
+    words: Floats
+    meaning: Floats
+    weakest: Floats
+    likeness: Floats
+    present: NDArray[np.bool_]
+    used: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor: its name in data, a label and a sentence for people, and its values for some candidates."""
+    """One factor: its name in data, a label and a sentence for people, and its values for some candidates.
+
+    Which candidates have it: those present in the text, those absent from it, those `ranked` for a caller.
+    """
 
     name: str
     label: str
     help: str
-    values: Callable[[Evidence], Floats]
+    values: Callable[[Any], Floats]
     present: bool = True
     absent: bool = True
+    ranked: bool = False
+
+
+def _ranked(name: str, label: str, help: str, values: Callable[[PhraseEvidence], Floats]) -> Factor:
+    return Factor(name, label, help, values, present=False, absent=False, ranked=True)
 
 
 def position(words_before: Floats) -> Floats:
@@ -106,8 +139,27 @@ def _commonness(evidence: Evidence) -> Floats:
     return evidence.pool.commonness[evidence.rows] ** evidence.settings.absent_commonness
 
 
-NOVELTY = "novelty"
 _JOINED = 10
+# How much it counts that a ranked phrase occurs in the text, and that similar documents go by it.
+_OCCURS, _USED = 7.0, 4.0
+# Likeness counts nearly in full from 0.8 on, by half at 0.3 and hardly below 0.
+_STEEP, _HALF = 6.0, 0.3
+# What is left of a phrase with a word that does not fit at all.
+_UNFIT = 0.02
+# The score of ranked phrases that people choose as often as not, and the confidence from which on one is relevant.
+_EVEN, _LEAST = 0.19, 0.1
+
+
+def _likeness(evidence: PhraseEvidence) -> Floats:
+    return 1 / (1 + np.exp(-_STEEP * (evidence.likeness - _HALF)))
+
+
+def confidence(scores: Floats) -> Floats:
+    """How likely people are to choose ranked phrases with these scores."""
+    return scores / (scores + _EVEN)
+
+
+NOVELTY, RELEVANCE = "novelty", "relevance"
 FACTORS = (
     Factor(
         "position",
@@ -162,10 +214,58 @@ FACTORS = (
         "Below 1 when better phrases already use the same words: the setting 'diversity'.",
         # Depends on which phrases were chosen before, so the ranking fills it in.
         lambda evidence: np.ones(len(evidence)),
+        ranked=True,
+    ),
+    _ranked(
+        "words",
+        "its words weigh in the text",
+        "How much the phrase's words say about the text: the root of the geometric mean of their weights.",
+        lambda evidence: np.sqrt(evidence.words),
+    ),
+    _ranked(
+        "meaning",
+        "means what the text is about",
+        "The share of what the phrase calls up in the model that the text calls up too, to the power 1.5.",
+        lambda evidence: evidence.meaning**1.5,
+    ),
+    _ranked(
+        "completeness",
+        "every word of it fits",
+        "The root of the same share for that word of the phrase which fits the text least.",
+        lambda evidence: np.sqrt(evidence.weakest + _UNFIT),
+    ),
+    _ranked(
+        "likeness",
+        "like the text as a whole",
+        "From 0 to 1, higher the more alike phrase and text are as a whole.",
+        _likeness,
+    ),
+    _ranked(
+        "occurrence",
+        "occurs in the text",
+        f"{_OCCURS:g} for phrases that occur in the text, else 1.",
+        lambda evidence: np.where(evidence.present, _OCCURS, 1.0),
+    ),
+    _ranked(
+        "usage",
+        "similar documents go by it",
+        f"{_USED:g} for phrases that describe similar documents of the collection, else 1.",
+        lambda evidence: np.where(evidence.used, _USED, 1.0),
+    ),
+    _ranked(
+        RELEVANCE,
+        "close enough to the text",
+        "0 for phrases that the other factors hold to be hardly about the text, else 1.",
+        # Depends on the product of the others, so it is filled in after them.
+        lambda evidence: np.ones(len(evidence)),
     ),
 )
 
 
-def factor_values(evidence: Evidence) -> dict[str, Floats]:
+def factor_values(evidence: Evidence | PhraseEvidence) -> dict[str, Floats]:
     """The values of every factor that candidates of this kind have, by name."""
+    if isinstance(evidence, PhraseEvidence):
+        factors = {f.name: f.values(evidence) for f in FACTORS if f.ranked}
+        factors[RELEVANCE] = np.where(confidence(product(factors)) >= _LEAST, 1.0, 0.0)
+        return factors
     return {f.name: f.values(evidence) for f in FACTORS if (f.present if evidence.present else f.absent)}

@@ -21,6 +21,7 @@ from erukg.core.merging import Merged, rank_present
 from erukg.core.neighbours import Background, Neighbourhood
 from erukg.core.notices import LanguageOf, notices_of, withholds_absent
 from erukg.core.phrase_list import PhraseList
+from erukg.core.phrase_ranking import PhraseRanker
 from erukg.core.pool import Pool, build_pool
 from erukg.core.ranking import Ranked, Weights, rank_pool
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
@@ -86,6 +87,7 @@ class Generator:
         self.language_of = language_of
         self.settings = settings or Settings()
         self._runner: Runner = runner or self._default_runner()
+        self._ranker = PhraseRanker(backend)
 
     def generate(
         self,
@@ -238,8 +240,9 @@ class Generator:
     ) -> list[Keyphrase]:
         """Score any phrases (a thesaurus, headings, tags) against a text, present in it or not, best first.
 
-        The caller vouches for the phrases, so phraseness is left out: score = ω^p · f̂. Phrases in the text have
-        `spans`. A `PhraseList` from `phrase_list` saves preparing a long list for every text.
+        A phrase is judged as a whole: by what its words weigh in the text, by how much of what it calls up in the model
+        the text calls up too, and by their likeness. What is hardly about the text scores 0 and comes last. Phrases in
+        the text have `spans`. A `PhraseList` from `phrase_list` saves preparing a long list for every text.
         """
         limit = None if top_k is None else _checked(top_k)
         listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
@@ -286,29 +289,16 @@ class Generator:
     def _rank(
         self, item: object, listed: PhraseList, settings: Settings, top_k: int | None, explain: bool
     ) -> RankedPhrases:
-        prepared = self.prepare(item, settings, more_terms=listed.vocabulary)
-        analysis = self._analyse(prepared, self.backend.encode(prepared.pieces, prepared.terms), settings)
-        n = len(listed.forms)
-        likely = np.flatnonzero(could_contain(analysis.document, listed.hashes)).tolist()
-        places = locate(analysis.document, [listed.folds[i] for i in likely])
-        found = {i: place for i, place in zip(likely, places, strict=True) if place is not None}
-        spans = {i: place.spans for i, place in found.items()}
-        pool = Pool.of(listed.terms, phraseness_document=np.ones(n)).with_places(found)
-        kinds = [rank_pool(pool, analysis.weights, settings, present=kind, limit=n) for kind in (True, False)]
-        # Only what is asked for becomes an object: of ten thousand phrases most score nothing.
-        entries = [(ranked, k) for ranked in kinds for k in range(len(ranked.pool))]
-        order = np.argsort(-np.concatenate([ranked.scores for ranked in kinds]), kind="stable")[:top_k]
-        out = []
-        for ranked, k in (entries[i] for i in order.tolist()):
-            i = int(ranked.pool[k])
-            explanation = explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None
-            out.append(
-                Keyphrase(listed.forms[i], float(ranked.scores[k]), spans=spans.get(i, ()), explanation=explanation)
-            )
-        scored = np.concatenate([ranked.pool for ranked in kinds])
-        unscored = np.setdiff1d(np.arange(n), scored)[: None if top_k is None else top_k - len(out)]
-        out += [Keyphrase(listed.forms[i], 0.0, spans=spans.get(i, ())) for i in unscored.tolist()]
-        return RankedPhrases(tuple(out), prepared.id, notices=notices_of(prepared.document, self.language_of))
+        glossary = self.background.glossary if self.background is not None else None
+
+        given = as_item(item)
+        document = given.parsed or Document.parse(given.text)
+
+        def prepare(terms: NDArray[np.int32]) -> Prepared:
+            return self.prepare(replace(given, parsed=document), settings, more_terms=terms)
+
+        phrases = self._ranker.rank(listed, prepare, glossary, settings, top_k, explain)
+        return RankedPhrases(tuple(phrases), given.id, notices=notices_of(document, self.language_of))
 
     def _listed(self, phrases: Sequence[str] | PhraseList) -> PhraseList:
         return phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
@@ -377,7 +367,8 @@ def _or_error(answer: Answer[object, ResultT], empty: Callable[..., ResultT]) ->
 
 
 def _for_ranking(settings: Settings) -> Settings:
-    return settings.replace(phraseness=0.0, absent_phraseness=0.0, absent_commonness=0.0, beta=1.0)
+    # None of the neighbours' phrases is a candidate, so none is weighed.
+    return settings.replace(neighbour_candidates=0)
 
 
 def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["ADJECTIVE", "ADJECTIVES", "ADVERB", "CLASSES", "COMPARATIVE", "GERUND", "NAME", "NOUN", "NOUNS", "NUMBER"]
+__all__ = [
+    "ADJECTIVE",
+    "ADJECTIVES",
+    "ADVERB",
+    "CLASSES",
+    "COMPARATIVE",
+    "GERUND",
+    "NAME",
+    "NAMING",
+    "NOUN",
+    "NOUNS",
+    "NUMBER",
+]
 __all__ += ["OTHER", "PARTICIPLE", "VERB", "penn_class"]
 
 #: The names of the classes; a class is its place in this list. Models may know only the first few of them.
@@ -22,6 +34,9 @@ OTHER, NOUN, ADJECTIVE, NUMBER, NAME, PARTICIPLE, GERUND, COMPARATIVE, ADVERB, V
 
 #: What the paper's grammar calls a noun (NN.*) and an adjective (JJ.*).
 NOUNS, ADJECTIVES = (NOUN, NAME), (ADJECTIVE, COMPARATIVE)
+
+#: Words that name something, rather than say what it does or join others.
+NAMING = (NOUN, ADJECTIVE, NUMBER, NAME, PARTICIPLE, GERUND, COMPARATIVE)
 
 _PENN = {
     "NN": NOUN,
