@@ -46,6 +46,14 @@ class Language(StrEnum):
     en = "en"
 
 
+class Style(StrEnum):
+    balanced = "balanced"
+    complete = "complete"
+    short = "short"
+    long = "long"
+    paper = "paper"
+
+
 class TaggerName(StrEnum):
     model = "model"
     spacy = "spacy"
@@ -219,7 +227,7 @@ def _value(name: str, hint: Any, values: dict[str, Any]) -> Any:
     fields = {name: _value(name, hints[name], values) for name in names}
     if hint is not Settings:
         return hint(**fields)  # type: ignore[operator]
-    base = Settings.paper() if values["paper"] else Settings()
+    base = Settings.styled("paper" if values["paper"] else values["style"])
     return base.replace(**{name: value for name, value in fields.items() if value is not None})
 
 
@@ -230,7 +238,9 @@ def _parameters(own: inspect.Parameter) -> Iterator[inspect.Parameter]:
         yield own
         return
     if group is Settings:
-        paper = option("--paper", help="Start from the paper's values instead.", panel="Settings")
+        style = option("--style", help="Lists for different readers; what the settings below start from.")
+        yield own.replace(name="style", annotation=Annotated[Style, style], default=Style.balanced)
+        paper = option("--paper", help="The same as --style paper.", panel="Settings")
         yield own.replace(name="paper", annotation=Annotated[bool, paper], default=False)
     hints = get_type_hints(group, include_extras=True)
     for f in dataclasses.fields(group):

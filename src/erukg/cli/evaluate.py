@@ -49,7 +49,7 @@ Systems: TypeAlias = Annotated[
     typer.Option(
         "--system",
         "-s",
-        help="A system to run; may be repeated. Variants: NAME:paper, NAME:alpha=1,beta=0.6, NAME:model=FOLDER. "
+        help="A system to run; may be repeated. Variants: NAME:STYLE, NAME:alpha=1,beta=0.6, NAME:model=FOLDER. "
         "[default: erukg-generate]",
         show_default=False,
     ),
@@ -358,7 +358,8 @@ def _options(
 ) -> SystemOptions:
     from erukg.research.evaluation.systems import SystemOptions, parse_setting
 
-    return SystemOptions(model, collection, paper, threads, dict(parse_setting(text) for text in changes or ()))
+    style = "paper" if paper else "balanced"
+    return SystemOptions(model, collection, style, threads, dict(parse_setting(text) for text in changes or ()))
 
 
 def _systems(names: Sequence[str] | None, options: SystemOptions) -> list[System]:

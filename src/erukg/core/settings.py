@@ -23,12 +23,14 @@ def _switch(default: bool, help: str, paper: bool) -> Any:
     return field(default=default, metadata={"help": help, "paper": paper})
 
 
-#: What the lists of each style are made with, where that differs from the defaults.
+#: Lists for different readers: what each style is made with, where that differs from the defaults. `complete` keeps
+#: phrases that contain one another, as authors' keywords do; `paper` is `Settings.paper()`.
 STYLES: dict[str, dict[str, Any]] = {
     "balanced": {},
     "complete": {"merge": False, "phraseness": 0.45, "length_penalty": -1.5, "known": 1.1},
     "short": {"length_penalty": -0.5, "single_word": 1.0},
     "long": {"length_penalty": -5.0, "single_word": 0.5},
+    "paper": {},
 }
 
 
@@ -105,10 +107,10 @@ class Settings:
 
     @classmethod
     def styled(cls, style: str, **changes: Any) -> Settings:
-        """The settings of a style by its name, one of `STYLES`."""
+        """The settings of a style by its name: one of `STYLES`."""
         if style not in STYLES:
             raise SettingsError(f"There is no style '{style}'; {did_you_mean(style, list(STYLES), 'use {known}.')}")
-        return cls.from_mapping({**STYLES[style], **changes})
+        return (cls.paper() if style == "paper" else cls(**STYLES[style])).replace(**changes)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Settings:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic_core import ErrorDetails
 
-from erukg.core.settings import Settings
+from erukg.core.settings import STYLES, Settings
 from erukg.errors import did_you_mean
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
@@ -55,12 +55,17 @@ class _Body(BaseModel):
 
 
 class SettingsBody(_Body):
-    """Settings that differ from the service's own; its fields are those of `Settings`."""
+    """Settings that differ from the service's own, or from those of a style; its fields are those of `Settings`."""
 
     place = "'settings'"
 
+    style: Literal[tuple(STYLES)] | None = Field(None, description="Lists for different readers.")  # type: ignore[valid-type]
+
     def apply(self, base: Settings) -> Settings:
-        return base.replace(**self.model_dump(exclude_unset=True)) if self.model_fields_set else base
+        if not self.model_fields_set:
+            return base
+        start = base if self.style is None else Settings.styled(self.style)
+        return start.replace(**self.model_dump(exclude_unset=True, exclude={"style"}))
 
 
 class DocumentBody(_Body):

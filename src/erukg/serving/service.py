@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from erukg._version import __version__
 from erukg.backends.threads import cores
-from erukg.core.settings import Settings
+from erukg.core.settings import STYLES, Settings
 from erukg.errors import InputError, did_you_mean
 from erukg.generator import KeyphraseGenerator
 from erukg.serving import tasks
@@ -157,7 +157,7 @@ class Service:
         return json_response(tasks.dump({"results": names}))
 
     async def info(self, request: Request) -> Response:
-        """Version, model, collection, settings and their ranges, factors of a score, limits."""
+        """Version, model, collection, settings and their ranges, styles, factors of a score, limits."""
         defaults = self.generator.settings
         settings = {
             f.name: {
@@ -174,6 +174,7 @@ class Service:
             "model": self.model,
             "collection": self.collection,
             "settings": settings,
+            "styles": {style: Settings.styled(style).to_dict() for style in STYLES},
             "factors": factor_info(),
             "limits": dataclasses.asdict(self.limits),
         }

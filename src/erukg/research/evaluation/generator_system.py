@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from erukg.core.settings import Settings
+from erukg.core.settings import STYLES, Settings
 from erukg.errors import InputError
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.metrics import DEPTH
@@ -29,8 +29,7 @@ class GeneratorSystem:
 
     def __init__(self, name: str, options: SystemOptions, extract: bool) -> None:
         self.name = name
-        base = Settings.paper() if options.paper else Settings()
-        settings = base.replace(**options.settings)
+        settings = Settings.styled(options.style, **options.settings)
         self.settings = settings.extraction() if extract else settings
         self._options = options
         self._extract = extract
@@ -85,10 +84,11 @@ def make(spec: str, options: SystemOptions) -> GeneratorSystem:
     settings = dict(options.settings)
     for change in options.arguments:
         name, equals, value = change.partition("=")
-        if change == "paper":
-            changes["paper"] = True
+        if change in STYLES:
+            changes["style"] = change
         elif not equals:
-            raise InputError(f"In the system '{spec}', '{change}' is neither 'paper' nor of the form name=value.")
+            styles = ", ".join(STYLES)
+            raise InputError(f"In the system '{spec}', '{change}' is neither a style ({styles}) nor name=value.")
         elif name in ("model", "collection", "tagger"):
             changes[name] = None if (name, value) == ("tagger", "model") else value
         else:

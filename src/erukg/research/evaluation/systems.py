@@ -67,7 +67,7 @@ class SystemOptions:
 
     model: str | None = None
     collection: str | None = None
-    paper: bool = False
+    style: str = "balanced"
     threads: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()

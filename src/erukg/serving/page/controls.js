@@ -52,12 +52,18 @@ export function buildControls(form, info, baselines, changed) {
     const alone = mode.value() === "extract" || !withCollection;
     for (const knob of knobs.values()) if (knob.others) knob.enable(!alone);
   };
+  const style = info.styles ? styleChoice(info.styles, (chosen) => {
+    for (const [name, knob] of knobs) if (name in chosen) knob.put(chosen[name]);
+    soon();
+  }) : null;
   const reset = () => {
     for (const knob of knobs.values()) knob.reset();
+    style?.reset();
     soon();
   };
   form.replaceChildren(
     mode.node,
+    ...(style ? [style.node] : []),
     el("div", { class: "knobs" }, ...first.filter(Boolean)),
     el(
       "details",
@@ -96,6 +102,7 @@ function makeKnob(name, setting, hint, soon) {
       value: () => box.checked,
       turned: () => box.checked !== setting.value,
       reset: () => (box.checked = setting.value),
+      put: (value) => (box.checked = value),
       enable: (on) => (box.disabled = !on),
     };
   }
@@ -146,6 +153,7 @@ function makeKnob(name, setting, hint, soon) {
     value: () => current,
     turned: () => current !== setting.value,
     reset: () => put(setting.value),
+    put: (value) => put(value),
     enable: (on) => {
       range.disabled = !on;
       number.disabled = !on;
@@ -167,6 +175,20 @@ function modeSwitch(changed) {
     choice("extract", "Extract", false),
   );
   return { node, value: () => node.querySelector("input:checked").value };
+}
+
+// A style sets all knobs at once; what is turned afterwards starts from there.
+function styleChoice(styles, chosen) {
+  const first = Object.keys(styles)[0];
+  const select = el(
+    "select",
+    { id: "style", on: { change: () => chosen(styles[select.value]) } },
+    ...Object.keys(styles).map((name) => el("option", { value: name }, name)),
+  );
+  return {
+    node: el("div", { class: "compare" }, el("label", { for: "style" }, "Style of the list"), select),
+    reset: () => (select.value = first),
+  };
 }
 
 function baselineChoice(baselines, changed) {
