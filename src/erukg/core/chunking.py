@@ -171,7 +171,8 @@ class _Tagged:
         while i < j and letters[i] in "CGR":
             if letters[i] == "C":
                 # "Thirty Years' War", "Seven Sisters".
-                if i + 1 < j and words[i][0].isupper() and words[i + 1][0].isupper() and letters[i + 1] == "P":
+                named = i + 1 < j and words[i][0].isupper() and words[i + 1][0].isupper()
+                if named and (letters[i + 1] == "P" or words[i + 1][-1] == "'"):
                     break
             elif letters[i] == "G":
                 # Elsewhere it is a verb: "using tools".
@@ -297,8 +298,12 @@ class _Tagged:
 
     def _pairs(self, i: int, j: int) -> Iterator[Range]:
         while j - i > 3:
-            yield i, i + 2
-            i += 2
+            # Two words, or as many more as it takes to end in a noun: "waterproof running jacket | women".
+            k = i + 2
+            while k < j and self.letters[k - 1] not in "NP" and self.words[k - 1].lower() not in COMPOUNDING:
+                k += 1
+            yield i, k
+            i = k
         if j - i > 1 or (i < j and self.letters[j - 1] in "NPG"):
             yield i, j
 
@@ -309,7 +314,8 @@ class _Tagged:
             if length == j - i > 3:
                 continue
             for a in range(i, j - length + 1):
-                if all(b <= a or a + length <= x for x, b in found) and known(a, a + length):
+                free = all(b <= a or a + length <= x for x, b in found)
+                if free and self.letters[a + length - 1] != "C" and known(a, a + length):
                     found.append((a, a + length))
         return sorted(found)
 

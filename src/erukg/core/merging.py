@@ -96,6 +96,8 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
             _add_new(chosen, entry)
         if len(chosen) >= limit + (_SPARE if settings.merge else 0):
             break
+    # A phrase that took another's place has its own score.
+    chosen.sort(key=lambda entry: -entry.score)
     del chosen[limit:]
     order = np.array([entry.k for entry in chosen], np.int64)
     return Merged(ranked.take(order), tuple(tuple(entry.variants) for entry in chosen))
