@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from erukg.collection.analysis import ANALYSIS
 from erukg.collection.arrays import FileEntry
+from erukg.collection.calibration import calibrate_locked, stale
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
 from erukg.collection.encoded import DocumentRecord, EncodedDocument
 from erukg.collection.id_index import IdIndex
 from erukg.collection.lock import write_errors, writer_lock
 from erukg.collection.manifest import MANIFEST, Journal, Manifest, SegmentEntry, read_manifest, write_manifest
 from erukg.collection.merging import merge_segments
-from erukg.collection.reader import check_made_with, open_parts
+from erukg.collection.reader import Collection, check_made_with, open_parts
 from erukg.collection.segment import Segment
 from erukg.collection.segment_builder import SegmentBuilder
 from erukg.collection.weights import MOST_TERMS, WEIGHT_LIMIT
@@ -270,6 +271,12 @@ class Writer:
             groups[-1].append(i)
             size += entry.live
         self._merge(groups)
+
+    def calibrate(self) -> None:
+        """Fit what is usual for the collection, where that has not been done since it grew or shrank by a quarter."""
+        if self.manifest.derived and self.manifest.journal is None and stale(self.manifest):
+            with write_errors(self.folder):
+                self.manifest = calibrate_locked(Collection.open(self.folder))
 
     def _merge(self, groups: Sequence[Sequence[int]]) -> None:
         """Make one segment of each group of consecutive ones; one alone and without gaps stays as it is."""
