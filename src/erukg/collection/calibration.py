@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -40,18 +41,18 @@ def calibrate(folder: str | Path) -> Likeness | None:
     """
     folder = Path(folder)
     with write_errors(folder), writer_lock(folder):
-        collection = Collection.open(folder)
-        if not collection.complete:
-            raise CollectionError(f"The build of {folder} is unfinished; run it again to finish it, then calibrate.")
-        return calibrate_locked(collection).likeness
+        return calibrate_locked(folder).likeness
 
 
-def calibrate_locked(collection: Collection) -> Manifest:
+def calibrate_locked(folder: Path) -> Manifest:
     """`calibrate` for the one who holds the writer's lock: the manifest as written, or as it was."""
+    collection = Collection.open(folder)
+    if not collection.complete:
+        raise CollectionError(f"The build of {folder} is unfinished; run it again to finish it, then calibrate.")
     likeness, manifest = measure(collection), collection.manifest
     if likeness != manifest.likeness:
         manifest = replace(manifest, number=manifest.number + 1, likeness=likeness)
-        write_manifest(collection.folder, manifest)
+        write_manifest(folder, manifest)
     return manifest
 
 
@@ -104,6 +105,6 @@ def _texts(segment: Segment, rows: NDArray[np.int64]) -> Iterator[tuple[NDArray[
     decode(segment.postings, 0, len(every), every, numbers, starts, documents, frequencies)
     terms, order = np.repeat(every, counts), np.argsort(documents, kind="stable")
     ends = np.searchsorted(documents[order], np.arange(len(rows) + 1))
-    for first, last in zip(ends[:-1], ends[1:], strict=True):
+    for first, last in pairwise(ends.tolist()):
         which = order[first:last]
         yield terms[which], frequencies[which].astype(np.int64)

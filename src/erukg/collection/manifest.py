@@ -197,12 +197,15 @@ def _journal(data: Any) -> Journal:
 
 
 def _likeness(data: Any) -> Likeness:
-    usual = {name: Usual(*(_numbers(data[name], part) for part in ("level", "spread"))) for name in ("rarity", "nearness")}
     names = ("longest", "middle", "least", "short_middle", "short_least")
-    numbers = {name: _value(data, name, float, -_LARGEST_NUMBER) for name in names}
-    if numbers["least"] >= numbers["middle"] or numbers["short_least"] >= numbers["short_middle"]:
-        raise ValueError("what is usual is no more alike than what is not")
-    return Likeness(_value(data, "documents", int), **usual, **numbers)
+    longest, middle, least, short_middle, short_least = (_value(data, name, float, -_LARGEST_NUMBER) for name in names)
+    if least >= middle or short_least >= short_middle:
+        raise ValueError("the least alike is no less alike than the middle")
+    rarity, nearness = (
+        Usual(_numbers(data[name], "level"), _numbers(data[name], "spread")) for name in ("rarity", "nearness")
+    )
+    documents = _value(data, "documents", int)
+    return Likeness(documents, longest, rarity, nearness, middle, least, short_middle, short_least)
 
 
 def _numbers(data: Any, name: str) -> tuple[float, ...]:

@@ -205,9 +205,7 @@ class Collection:
         """In how many documents each of these terms occurs."""
         return self._look_up(terms)[0]
 
-    def _look_up(
-        self, terms: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.int64], list[tuple[NDArray[Any], NDArray[Any]]]]:
+    def _look_up(self, terms: NDArray[np.uint64]) -> tuple[NDArray[np.int64], list[tuple[NDArray[Any], NDArray[Any]]]]:
         """The terms' document frequencies; for each segment which of them it has, and where in its vocabulary."""
         frequencies = np.zeros(len(terms), np.int64)
         found: list[tuple[NDArray[Any], NDArray[Any]]] = []

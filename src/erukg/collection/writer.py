@@ -25,7 +25,7 @@ from erukg.collection.id_index import IdIndex
 from erukg.collection.lock import write_errors, writer_lock
 from erukg.collection.manifest import MANIFEST, Journal, Manifest, SegmentEntry, read_manifest, write_manifest
 from erukg.collection.merging import merge_segments
-from erukg.collection.reader import Collection, check_made_with, open_parts
+from erukg.collection.reader import check_made_with, open_parts
 from erukg.collection.segment import Segment
 from erukg.collection.segment_builder import SegmentBuilder
 from erukg.collection.weights import MOST_TERMS, WEIGHT_LIMIT
@@ -248,7 +248,7 @@ class Writer:
         """Throw every document away and start anew for this model."""
         with write_errors(self.folder):
             self._segments, self._dead = [], []
-            self.manifest = replace(self.manifest, fingerprint=fingerprint, vocab_size=vocab_size)
+            self.manifest = replace(self.manifest, fingerprint=fingerprint, vocab_size=vocab_size, likeness=None)
             self._publish([], [], None)
 
     def tidy(self) -> None:
@@ -276,7 +276,7 @@ class Writer:
         """Fit what is usual for the collection, where that has not been done since it grew or shrank by a quarter."""
         if self.manifest.derived and self.manifest.journal is None and stale(self.manifest):
             with write_errors(self.folder):
-                self.manifest = calibrate_locked(Collection.open(self.folder))
+                self.manifest = calibrate_locked(self.folder)
 
     def _merge(self, groups: Sequence[Sequence[int]]) -> None:
         """Make one segment of each group of consecutive ones; one alone and without gaps stays as it is."""

@@ -29,6 +29,8 @@ class Evidence:
     pool, rows       the pool, and their rows in it: `pool.commonness[rows]`
     phraseness       P_pn(c) of each
     informativeness  f̂(c, x) of each
+    whole_words      the share of it that no word gets from being a part of others in the text
+    cover            the share of its words that say something about the text
     """
 
     settings: Settings
@@ -37,6 +39,8 @@ class Evidence:
     rows: NDArray[np.int64]
     phraseness: Floats
     informativeness: Floats
+    whole_words: Floats
+    cover: Floats
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -48,6 +52,8 @@ class Evidence:
             rows=self.rows[which],
             phraseness=self.phraseness[which],
             informativeness=self.informativeness[which],
+            whole_words=self.whole_words[which],
+            cover=self.cover[which],
         )
 
 
@@ -81,7 +87,13 @@ def _phraseness(evidence: Evidence) -> Floats:
 
 
 def _single_word(evidence: Evidence) -> Floats:
-    return np.where(evidence.pool.single[evidence.rows], evidence.settings.single_word, 1.0)
+    settings = evidence.settings
+    value = settings.single_word if evidence.present else settings.absent_single_word
+    return np.where(evidence.pool.single[evidence.rows], value, 1.0)
+
+
+def _agreement(evidence: Evidence) -> Floats:
+    return evidence.pool.holders[evidence.rows] ** evidence.settings.absent_agreement
 
 
 def _commonness(evidence: Evidence) -> Floats:
@@ -114,7 +126,27 @@ FACTORS = (
         "a single word",
         "Below 1 for phrases of one word, which say less: the setting 'single_word'.",
         _single_word,
-        absent=False,
+    ),
+    Factor(
+        "whole_words",
+        "by whole words",
+        "Below 1 when a word of the phrase stands in the text only as a part of other words.",
+        lambda evidence: evidence.whole_words,
+        present=False,
+    ),
+    Factor(
+        "cover",
+        "by all its words",
+        "Below 1 when some words of the phrase have nothing to do with the text.",
+        lambda evidence: evidence.cover**evidence.settings.absent_cover,
+        present=False,
+    ),
+    Factor(
+        "agreement",
+        "shared by similar documents",
+        "Higher the more of the similar documents have the phrase.",
+        _agreement,
+        present=False,
     ),
     Factor(
         "commonness",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, TypeVar
@@ -10,6 +10,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.absent import UNLIKE, choose_absent, is_unlike
 from erukg.core.backend import Backend, Encoding, Pieces
 from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
@@ -24,14 +25,13 @@ from erukg.core.ranking import Ranked, Weights, drop_contained, rank_pool
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
 from erukg.core.runner import Request, Runner, SerialRunner
 from erukg.core.settings import Settings
-from erukg.core.streams import Answer, attempt
+from erukg.core.streams import Answer, attempt, or_error
 from erukg.core.tagging import Tagger, tag_classes
 from erukg.errors import CollectionError, InputError
 
 __all__ = ["Generator", "Prepared"]
 
 ItemT = TypeVar("ItemT")
-ResultT = TypeVar("ResultT", Keyphrases, RankedPhrases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +158,12 @@ class Generator:
         if settings.drop_contained:
             present = drop_contained(present, (places[i].fold for i in present.pool.tolist()), top_k)
         shown = self._present(present, analysis, pool, places, explain)
+        if is_unlike(analysis.neighbourhood, settings):
+            return Keyphrases(shown, (), prepared.id, notices=(UNLIKE,))
         if len(places) == len(pool):
             return Keyphrases(shown, (), prepared.id)
-        absent = rank_pool(pool, analysis.weights, settings, present=False, limit=top_k)
-        return Keyphrases(shown, self._absent(absent, analysis, pool, explain), prepared.id)
+        pool = pool.with_words(prepared.pieces.ids, self.backend.term_kinds)
+        return Keyphrases(shown, self._absent(pool, analysis, settings, shown, top_k, explain), prepared.id)
 
     def answer(self, item: ItemT, request: Request) -> Answer[ItemT, Keyphrases]:
         """What a stream answers for one item: its keyphrases, or what is wrong with it."""
@@ -197,7 +199,7 @@ class Generator:
     ) -> Iterator[Keyphrases]:
         """The results of `stream`, in order; a bad item's result is empty, and its `error` says why."""
         answers = self.stream(items, top_k, settings, explain=explain, threads=threads)
-        return (_or_error(answer, Keyphrases) for answer in answers)
+        return (or_error(answer, Keyphrases) for answer in answers)
 
     def extract_batch(
         self,
@@ -267,7 +269,7 @@ class Generator:
     ) -> Iterator[RankedPhrases]:
         """The results of `rank_stream`, in order; a bad item's result is empty, and its `error` says why."""
         answers = self.rank_stream(items, phrases, settings, top_k=top_k, explain=explain, threads=threads)
-        return (_or_error(answer, RankedPhrases) for answer in answers)
+        return (or_error(answer, RankedPhrases) for answer in answers)
 
     def _generate(self, item: object, request: Request) -> Keyphrases:
         prepared = self.prepare(item, request.settings)
@@ -285,6 +287,7 @@ class Generator:
         found = {i: place for i, place in zip(likely, places, strict=True) if place is not None}
         spans = {i: place.spans for i, place in found.items()}
         pool = Pool.of(listed.terms, phraseness_document=np.ones(n)).with_places(found)
+        pool = pool.with_words(prepared.pieces.ids, self.backend.term_kinds)
         kinds = [rank_pool(pool, analysis.weights, settings, present=kind, limit=n) for kind in (True, False)]
         # Only what is asked for becomes an object: of ten thousand phrases most score nothing.
         entries = [(ranked, k) for ranked in kinds for k in range(len(ranked.pool))]
@@ -325,26 +328,39 @@ class Generator:
     def _present(
         self, ranked: Ranked, analysis: _Analysis, pool: Pool, places: dict[int, Located], explain: bool
     ) -> tuple[Keyphrase, ...]:
+        sure = ranked.confidence(analysis.neighbourhood.fit)
+        least = ranked.evidence.settings.min_confidence
         out = []
         for k, i in enumerate(ranked.pool.tolist()):
+            if sure is not None and sure[k] < least:
+                continue
             explanation = explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None
-            out.append(
-                Keyphrase(places[i].form, float(ranked.scores[k]), spans=places[i].spans, explanation=explanation)
-            )
+            place, score, confidence = places[i], float(ranked.scores[k]), None if sure is None else float(sure[k])
+            out.append(Keyphrase(place.form, score, confidence, spans=place.spans, explanation=explanation))
         return tuple(out)
 
-    def _absent(self, ranked: Ranked, analysis: _Analysis, pool: Pool, explain: bool) -> tuple[Keyphrase, ...]:
-        if self.background is None or not len(ranked.pool):
+    def _absent(
+        self,
+        pool: Pool,
+        analysis: _Analysis,
+        settings: Settings,
+        shown: Sequence[Keyphrase],
+        top_k: int,
+        explain: bool,
+    ) -> tuple[Keyphrase, ...]:
+        if self.background is None:
             return ()
-        ids = pool.glossary_ids[ranked.pool]
-        phrases = self.background.glossary.phrases(ids)
-        sources = self.background.sources(analysis.neighbourhood, ids)
+        glossary, n_words, weights = self.background.glossary, len(analysis.document), analysis.weights
+        ranked, phrases = choose_absent(pool, weights, glossary, settings, (k.phrase for k in shown), n_words, top_k)
+        sure = ranked.confidence(analysis.neighbourhood.fit)
+        sources = self.background.sources(analysis.neighbourhood, pool.glossary_ids[ranked.pool])
         return tuple(
             Keyphrase(
                 phrase,
                 float(ranked.scores[k]),
+                None if sure is None else float(sure[k]),
                 sources=tuple(source),
-                explanation=explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None,
+                explanation=explain_score(ranked, k, pool, weights, self.backend) if explain else None,
             )
             for k, (phrase, source) in enumerate(zip(phrases, sources, strict=True))
         )
@@ -357,17 +373,6 @@ def _one(text: object, id: str | None) -> object:
     if isinstance(text, Document):
         return text if id is None else replace(as_item(text), id=id)
     raise InputError(f"A document must be a string or a Document, not {type(text).__name__}.")
-
-
-def _or_error(answer: Answer[object, ResultT], empty: Callable[..., ResultT]) -> ResultT:
-    """The result, or an empty one that carries the error."""
-    if answer.result is not None:
-        return answer.result
-    try:
-        id = as_item(answer.item).id
-    except InputError:
-        id = None
-    return empty(id=id, error=str(answer.error))
 
 
 def _for_ranking(settings: Settings) -> Settings:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
+from erukg.core.confidence import Band, band_of
 from erukg.core.neighbours import Source
 from erukg.errors import InputError
 
@@ -62,7 +63,8 @@ class Explanation:
 class Keyphrase:
     """A phrase and its score. Present phrases have `spans` into the caller's text, absent ones `sources`.
 
-    confidence  how likely people are to choose the phrase, 0 to 1, comparable across documents
+    confidence  how likely people are to choose the phrase, 0 to 1, comparable across documents; None where settings
+                give scores of another scale
     variants    other forms of it that were merged into it: "PCI" for "percutaneous coronary intervention"
     """
 
@@ -73,6 +75,11 @@ class Keyphrase:
     spans: tuple[tuple[int, int], ...] = ()
     sources: tuple[Source, ...] = ()
     explanation: Explanation | None = None
+
+    @property
+    def band(self) -> Band | None:
+        """The confidence in a word; absent phrases have a scale of their own, as few of them are ever sure."""
+        return None if self.confidence is None else band_of(self.confidence, present=bool(self.spans))
 
     def to_dict(self, *keep: str) -> dict[str, Any]:
         """Plain data; of spans, sources and explanation those that are there, and those named in `keep`."""
