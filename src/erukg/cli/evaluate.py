@@ -337,6 +337,31 @@ def readers(
 
 
 @app.command()
+def calibration(
+    folders: Sets,
+    model: Model = None,
+    collection: CollectionFolder = None,
+    limit: DocumentLimit = None,
+    output: Output = None,
+) -> None:
+    """Whether confidence is right: what it says of phrases against how many of them people chose.
+
+    Prints the coefficients that would suit the sets best; those in use are in erukg/core/confidence.py. The report
+    command draws the plot from the file that --output writes.
+    """
+    from erukg.research.evaluation import calibration as found
+    from erukg.research.evaluation import load_sets
+    from erukg.research.evaluation.generator_system import make
+
+    system = make("erukg-generate", _options(model, collection, False, None, None))
+    datasets = [dataset.first(limit) for dataset in load_sets(folders)]
+    with _progress() as progress:
+        results = found.run_calibration(system, datasets, progress)
+    found.print_calibration(console(), results)
+    write_report(found.to_json(system, datasets, results), output)
+
+
+@app.command()
 def report(
     runs: Annotated[
         list[Path],
