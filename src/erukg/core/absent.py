@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from erukg.core.folding import fold
 from erukg.core.neighbours import Glossary, Neighbourhood
@@ -16,13 +16,15 @@ from erukg.core.ranking import Ranked, Weights, rank_pool
 from erukg.core.results import Notice
 from erukg.core.settings import Settings
 
-__all__ = ["UNLIKE", "choose_absent", "distinct_variants", "is_unlike"]
+__all__ = ["UNLIKE", "choose_absent", "is_unlike"]
 
 UNLIKE = Notice(
     "unlike-collection", "The text is unlike the documents of the collection, so no absent phrases are given."
 )
 # Phrases looked at for each that is asked for, as some may be withheld.
 _SPARE = 5
+# The present phrases that they must not vary; a fixed number, so that asking for more does not change the first ones.
+_COMPARED = 10
 # A text of fewer words says too little for one neighbour's phrase to be trusted: so many must agree.
 _SHORT_TEXT = 30
 _AGREEING = 3
@@ -38,8 +40,10 @@ def is_unlike(neighbourhood: Neighbourhood, settings: Settings) -> bool:
 
 def choose_absent(
     pool: Pool, weights: Weights, glossary: Glossary, settings: Settings, shown: Iterable[str], words: int, top_k: int
-) -> tuple[Ranked, list[str]]:
+) -> tuple[Ranked, list[str], list[bool]]:
     """The best `top_k` absent phrases of a text of so many words that enough speaks for, beside the `shown` ones.
+
+    The last are whether each contains, or lies in, one of the best shown.
 
     The pool knows its words (`Pool.with_words`).
     """
@@ -50,25 +54,23 @@ def choose_absent(
         keep &= holders >= _AGREEING
     ranked = ranked.take(np.flatnonzero(keep))
     phrases = glossary.phrases(pool.glossary_ids[ranked.pool])
-    kept = distinct_variants(phrases, shown) if settings.drop_contained else np.arange(len(phrases))
-    return ranked.take(kept[:top_k]), [phrases[i] for i in kept[:top_k].tolist()]
-
-
-def distinct_variants(phrases: Sequence[str], others: Iterable[str]) -> NDArray[np.int64]:
-    """Which of the phrases, best first, are no mere variant of a better one or of the `others`."""
-    seen = {_stems(phrase) for phrase in others}
-    keep = []
-    for i, phrase in enumerate(phrases):
-        stems = _stems(phrase)
-        if stems not in seen:
-            seen.add(stems)
-            keep.append(i)
-    return np.array(keep, np.int64)
+    stems, others = [_stems(phrase) for phrase in phrases], {_stems(phrase) for phrase in islice(shown, _COMPARED)}
+    kept = list(range(len(phrases)))
+    if settings.drop_contained:
+        # No mere variant of a better one, nor of those shown.
+        first = {form: i for i, form in reversed(list(enumerate(stems)))}
+        kept = [i for i in kept if first[stems[i]] == i and stems[i] not in others]
+    kept = kept[:top_k]
+    related = [any(stems[i] in other or other in stems[i] for other in others) for i in kept]
+    return ranked.take(np.array(kept, np.int64)), [phrases[i] for i in kept], related
 
 
 def _stems(phrase: str) -> str:
-    """The phrase without the endings that make variants of it: "learned indexes" and "learning index" are equal."""
-    return " ".join(map(_stem, fold(phrase).split()))
+    """The phrase without the endings that make variants of it: "learned indexes" and "learning index" are equal.
+
+    With a space before and after each, so that one contains another as words.
+    """
+    return f" {' '.join(map(_stem, fold(phrase).split()))} "
 
 
 @lru_cache(maxsize=1 << 13)

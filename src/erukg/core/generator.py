@@ -351,7 +351,8 @@ class Generator:
         if self.background is None:
             return ()
         glossary, n_words, weights = self.background.glossary, len(analysis.document), analysis.weights
-        ranked, phrases = choose_absent(pool, weights, glossary, settings, (k.phrase for k in shown), n_words, top_k)
+        names = (k.phrase for k in shown)
+        ranked, phrases, related = choose_absent(pool, weights, glossary, settings, names, n_words, top_k)
         sure = ranked.confidence(analysis.neighbourhood.fit)
         sources = self.background.sources(analysis.neighbourhood, pool.glossary_ids[ranked.pool])
         return tuple(
@@ -361,6 +362,7 @@ class Generator:
                 None if sure is None else float(sure[k]),
                 sources=tuple(source),
                 explanation=explain_score(ranked, k, pool, weights, self.backend) if explain else None,
+                related=related[k],
             )
             for k, (phrase, source) in enumerate(zip(phrases, sources, strict=True))
         )

@@ -74,7 +74,7 @@ class Settings:
         "give no absent phrases for texts unlike the collection, and only agreed ones for short texts",
         paper=False,
     )
-    min_confidence: float = _number(0.004, 0, 1, "leave out phrases with a lower confidence", paper=0.0)
+    min_confidence: float = _number(0.005, 0, 1, "leave out phrases with a lower confidence", paper=0.0)
     diversity: float = _number(0.0, 0, 1, "push down phrases that repeat the terms of better ones")
     max_words: int = _number(5, 1, 10, "longest phrase, in words")
 

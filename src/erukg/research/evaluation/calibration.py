@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from erukg.core.confidence import ABSENT, PRESENT, Calibration, band_of
+from erukg.core.confidence import ABSENT, PRESENT, SURE_FIT, Calibration
 from erukg.core.results import Keyphrase
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.generator_system import GeneratorSystem
@@ -40,6 +40,7 @@ class Shown:
     score: float
     fit: float
     confidence: float
+    band: str
     exact: bool
     near: bool
 
@@ -85,7 +86,7 @@ def _shown(keyphrase: Keyphrase, gold: Gold, kind: str, fit: float) -> Shown:
     key = phrase_key(keyphrase.phrase, gold.variant)
     near = any(f" {key} " in f" {other} " or f" {other} " in f" {key} " for other in (*gold.present, *gold.absent))
     exact = key in (gold.present if kind == "present" else gold.absent)
-    return Shown(keyphrase.score, fit, keyphrase.confidence or 0.0, exact, near)
+    return Shown(keyphrase.score, fit, keyphrase.confidence or 0.0, keyphrase.band or "", exact, near)
 
 
 def measure(phrases: Sequence[Shown], kind: str) -> KindCalibration:
@@ -93,12 +94,13 @@ def measure(phrases: Sequence[Shown], kind: str) -> KindCalibration:
     score, fit, confidence = (np.array([getattr(p, name) for p in phrases]) for name in ("score", "fit", "confidence"))
     exact, near = np.array([p.exact for p in phrases]), np.array([p.near for p in phrases])
     uses_fit = _IN_USE[kind].fit != 0
-    columns = [np.log(score), fit] if uses_fit else [np.log(score)]
-    fitted = [*fit_logistic(np.stack(columns, 1), exact).tolist(), 0.0][:3]
+    columns = np.stack([np.log(score), fit] if uses_fit else [np.log(score)], 1)
+    sure = fit >= SURE_FIT if uses_fit else np.ones(len(phrases), np.bool_)
+    fitted = [*fit_logistic(columns[sure], exact[sure]).tolist(), 0.0][:3]
     bins = []
     for some in np.array_split(np.argsort(confidence, kind="stable"), _BINS):
         bins.append((float(confidence[some].mean()), float(exact[some].mean()), len(some)))
-    names = np.array([band_of(value, present=kind == "present") for value in confidence.tolist()])
+    names = np.array([p.band for p in phrases])
     bands = {}
     for band in ("strong", "fair", "weak"):
         which = names == band
