@@ -25,6 +25,7 @@ from erukg.core.factors import FACTORS
 from erukg.core.results import RankedPhrases
 from erukg.io.columns import every_factor, result_schema
 from erukg.io.writers import ParquetWriter
+from tiny import NOUNS
 
 Run = Callable[..., Result]
 Scored = tuple[str, float, list[float]]
@@ -44,10 +45,13 @@ def with_collection(tiny_model: Path, tiny_collection: Path) -> Run:
 
 @pytest.fixture
 def documents(tiny_corpus: Path, tmp_path: Path) -> Path:
-    """Some documents of the tiny corpus, without their ids so that they have neighbours, and with a single word."""
+    """Some documents of the tiny corpus, without their ids so that they have neighbours, with a single word and with
+    words that others lie in.
+    """
     path = tmp_path / "in.jsonl"
     rows = [json.loads(line) for line in tiny_corpus.read_text().splitlines()[:6]]
-    path.write_text("".join(json.dumps({"text": row["abstract"] + " A satellite."}) + "\n" for row in rows))
+    more = " A satellite. " + ", ".join(f"{noun}x" for noun in NOUNS)
+    path.write_text("".join(json.dumps({"text": row["abstract"] + more}) + "\n" for row in rows))
     return path
 
 

@@ -46,19 +46,20 @@ def _table() -> Table:
 
 def _side_by_side(columns: list[tuple[str, tuple[Keyphrase, ...]]], *, ranked: bool) -> Table:
     table = _table()
+    last = "in the text" if ranked else ""  # how sure is a word that needs no heading
     for kind, _ in columns:
         table.add_column(kind, overflow="fold", min_width=12)
         table.add_column("score", justify="right", no_wrap=True)
-    if ranked:
-        table.add_column("in the text", style="dim")
+        table.add_column(last, style="dim", no_wrap=not ranked)
     for i in range(max(len(phrases) for _, phrases in columns)):
         cells: list[Text] = []
         for _, phrases in columns:
             if i < len(phrases):
-                cells += [Text(printable(phrases[i].phrase)), Text(f"{phrases[i].score:.4g}", style="dim")]
-                cells += [Text("yes" if phrases[i].spans else "no")] if ranked else []
+                phrase = phrases[i]
+                cells += [Text(printable(phrase.phrase)), Text(f"{phrase.score:.4g}", style="dim")]
+                cells.append(Text(("yes" if phrase.spans else "no") if ranked else phrase.band or ""))
             else:
-                cells += [Text(), Text()]
+                cells += [Text(), Text(), Text()]
         table.add_row(*cells)
     return table
 

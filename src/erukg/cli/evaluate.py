@@ -222,7 +222,8 @@ def retrieval(
     from erukg.research.evaluation.retrieval.retrieval_report import print_report, to_json
 
     wanted = [name.strip() for names in method or [",".join(METHODS)] for name in names.split(",") if name.strip()]
-    systems = _systems(system, _options(model, collection, paper, settings, threads))
+    changes = ["abstain=false", "min_confidence=0", *(settings or ())]  # as erukg expand
+    systems = _systems(system, _options(model, collection, paper, changes, threads))
     methods = make_methods(wanted, systems, top_k=top_k, expanded=expanded, predicted_queries=predicted_queries, t5=t5)
     for name in compare or ():
         if name not in [m.name for m in methods if not m.not_run]:

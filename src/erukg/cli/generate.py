@@ -20,7 +20,7 @@ __all__ = ["app"]
 app = typer.Typer()
 
 # What the collection or absent phrases alone make use of.
-_ABSENT = {"alpha", "beta", "neighbours", "neighbour_candidates"} | {
+_ABSENT = {"alpha", "beta", "neighbours", "neighbour_candidates", "abstain"} | {
     name for name in Settings().to_dict() if name.startswith("absent_")
 }
 # The caller vouches for the phrases given to rank, so how they would be found does not matter.
@@ -32,6 +32,9 @@ _FINDING = {
     "frequency",
     "drop_contained",
     "max_words",
+    "absent_agreement",
+    "abstain",
+    "min_confidence",
 }
 _NOT_FOR_RANK = {"tagger", "device", "top_k", "engine", "workers", "gpus", "partition"}
 

@@ -378,7 +378,9 @@ def _one(text: object, id: str | None) -> object:
 
 
 def _for_ranking(settings: Settings) -> Settings:
-    return settings.replace(phraseness=0.0, absent_phraseness=0.0, absent_commonness=0.0, beta=1.0)
+    return settings.replace(
+        phraseness=0.0, absent_phraseness=0.0, absent_commonness=0.0, absent_agreement=0.0, beta=1.0
+    )
 
 
 def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:

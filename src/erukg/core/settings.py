@@ -119,6 +119,10 @@ class Settings:
         """A copy with α = β = 1: only what the text itself holds."""
         return self.replace(alpha=1.0, beta=1.0)
 
+    def for_search(self) -> Settings:
+        """A copy that withholds nothing: as search terms, phrases that no reader would sign find documents too."""
+        return self.replace(abstain=False, min_confidence=0.0)
+
     def calibrated(self, *, present: bool) -> bool:
         """Whether scores of this kind are on the scale that confidence was calibrated for: that of plain settings."""
         return all(getattr(self, name) == value for name, value in _SCALES[present].items())
