@@ -40,7 +40,7 @@ def test_generate_writes_what_the_library_returns(run: Run, document: Path, tiny
     assert Keyphrases.from_json(line) == tiny_generator.generate(TEXT, 3, id=str(document))
     data = json.loads(line)
     assert list(data) == ["id", "present", "absent"]
-    assert list(data["present"][0]) == ["phrase", "score", "spans"]
+    assert list(data["present"][0]) == ["phrase", "score", "confidence", "spans"]
     assert TEXT[slice(*data["present"][0]["spans"][0])] == data["present"][0]["phrase"]
 
 
@@ -100,9 +100,9 @@ def test_explain_makes_the_product(run: Run, document: Path) -> None:
 
 def test_csv(run: Run, document: Path) -> None:
     header, *rows = csv.reader(StringIO(run("generate", document, document, "--format", "csv", "-k", 2).stdout))
-    assert header == ["id", "kind", "rank", "phrase", "score", "spans", "sources"]
+    assert header == ["id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources"]
     assert [row[1:3] for row in rows] == [["present", "1"], ["present", "2"]] * 2
-    start, end = map(int, rows[0][5].split()[0].split("-"))
+    start, end = map(int, rows[0][7].split()[0].split("-"))
     assert TEXT[start:end] == rows[0][3]
 
 
