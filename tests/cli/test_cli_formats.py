@@ -143,7 +143,14 @@ def test_parquet_holds_what_json_holds(with_collection: Run, documents: Path, tm
 
 def test_schemas_follow_the_model() -> None:
     plain, explained = result_schema(RankedPhrases), result_schema(Keyphrases, True)
-    assert plain.field("phrases").type.value_type.names == ["phrase", "score", "confidence", "variants", "spans", "sources"]
+    assert plain.field("phrases").type.value_type.names == [
+        "phrase",
+        "score",
+        "confidence",
+        "variants",
+        "spans",
+        "sources",
+    ]
     present = explained.field("present").type.value_type
     assert present.names == ["phrase", "score", "confidence", "variants", "spans", "explanation"]
     assert present.field("explanation").type.field("factors").type.names == NAMES

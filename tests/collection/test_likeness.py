@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import pickle
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from collection.samples import VOCAB_SIZE, WORDS, WordAnalyser, encode_words, make_records, make_text
@@ -36,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("likeness") / "c", RECORDS)
 
 
-def fits(collection: Collection, texts: list[str]) -> np.ndarray:
+def fits(collection: Collection, texts: list[str]) -> NDArray[np.float64]:
     found = [collection.neighbourhood(text, 50).fit for text in texts]
     return np.array([value for value in found if value is not None])
 
@@ -72,20 +75,18 @@ def test_fit_is_the_same_in_many_segments_and_survives_pickling(folder: Path, tm
     assert Collection.open(parts).neighbourhood(RECORDS[0].text, 50).fit is None
     one = Collection.open(folder)
     likeness = measure(Collection.open(parts))
-    assert likeness is not None and one.manifest.likeness is not None
+    assert likeness is not None
+    assert one.manifest.likeness is not None
     assert likeness.least == pytest.approx(one.manifest.likeness.least, rel=0.35)
-    write_manifest(parts, type(manifest)(**{**_fields(manifest), "likeness": one.manifest.likeness}))
+    write_manifest(parts, replace(manifest, likeness=one.manifest.likeness))
     many = Collection.open(parts)
     for record in RECORDS[:20]:
         near = one.neighbourhood(record.text, 50, exclude=record.id)
         assert many.neighbourhood(record.text, 50, exclude=record.id).fit == pytest.approx(near.fit, rel=1e-5)
         again = pickle.loads(pickle.dumps(near))
         assert again.fit == near.fit
+        assert near.phrase_holders is not None
         assert np.array_equal(again.phrase_holders, near.phrase_holders)
-
-
-def _fields(manifest: object) -> dict[str, object]:
-    return {name: getattr(manifest, name) for name in manifest.__slots__}  # type: ignore[attr-defined]
 
 
 def test_holders_are_the_neighbours_that_have_a_phrase(folder: Path) -> None:
@@ -134,14 +135,15 @@ def test_a_slimmed_collection_keeps_it_and_only_the_manifest_changes(folder: Pat
     slim(folder, copy)
     manifest = read_manifest(copy)
     assert manifest.likeness == read_manifest(folder).likeness
-    write_manifest(copy, type(manifest)(**{**_fields(manifest), "likeness": None}))
+    write_manifest(copy, replace(manifest, likeness=None))
     before = {path.name: path.read_bytes() for path in copy.glob("*.bin")}
     result = CliRunner().invoke(app, ["collection", "calibrate", str(copy)])
     assert result.exit_code == 0, result.output
     assert {path.name: path.read_bytes() for path in copy.glob("*.bin")} == before
     # Rare phrases are gone, of which queries may be made; the rest is the same.
     found, known = read_manifest(copy).likeness, manifest.likeness
-    assert found is not None and known is not None
+    assert found is not None
+    assert known is not None
     assert found.middle == pytest.approx(known.middle, abs=0.5)
     assert read_manifest(copy).number == manifest.number + 1
     assert Collection.open(copy).neighbourhood(RECORDS[0].text, 20).fit is not None
@@ -149,8 +151,6 @@ def test_a_slimmed_collection_keeps_it_and_only_the_manifest_changes(folder: Pat
 
 @pytest.mark.parametrize("change", [{"least": 5.0}, {"longest": "x"}, {"rarity": {"level": [1.0]}}, {"documents": 1.5}])
 def test_a_damaged_likeness_is_refused(folder: Path, tmp_path: Path, change: dict[str, object]) -> None:
-    import hashlib
-
     copy = tmp_path / "c"
     shutil.copytree(folder, copy)
     data = json.loads((copy / "manifest.json").read_text())

@@ -205,7 +205,8 @@ def test_parquet_takes_what_utf8_cannot_hold(tmp_path: Path) -> None:
         writer.write(found)
         writer.close()
     (row,) = parquet.read_table(tmp_path / "a.parquet").to_pylist()
-    plain = {"confidence": None, "variants": []}
+    plain: dict[str, object] = {"confidence": None, "variants": []}
     assert row["present"] == [{"phrase": "a\\ud800", "score": 1.0, **plain, "spans": [{"start": 0, "end": 2}]}]
-    assert row["absent"] == [{"phrase": "b", "score": 0.5, **plain, "sources": [{"id": "c", "share": 1.0}]}]
+    sources = [{"id": "c", "share": 1.0}]
+    assert row["absent"] == [{"phrase": "b", "score": 0.5, **plain, "sources": sources, "related": False}]
     assert json.dumps(row)
