@@ -20,9 +20,9 @@ __all__ = ["NEAREST", "Likeness", "Signals", "Usual", "fit_likeness", "signals"]
 NEAREST = 10
 # A text of fewer words is a query rather than a document and is compared with queries.
 _SHORT = math.log1p(20)
-# The least alike that count are so many times as far from the middle as one in twenty is: about one document in two
-# hundred. Queries say less of where they come from, so those unlike one in twenty are not answered.
-_FURTHER, _FURTHER_SHORT = 1.75, 1.0
+# The least alike that count are so many times as far from the middle as one in twenty is: a few documents in a
+# thousand. Queries say less of where they come from, so those unlike one in twenty are not answered.
+_FURTHER, _FURTHER_SHORT = 1.85, 1.0
 _FAR = 0.05
 # Beyond this many times the longest usual document nothing is known of what is usual.
 _LONGER = 4

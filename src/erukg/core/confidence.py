@@ -18,7 +18,7 @@ Band: TypeAlias = Literal["strong", "fair", "weak"]
 
 
 #: From this fit on a text is surely like the collection; from here to 0, confidence in what others lend it goes to 0.
-SURE_FIT = 0.35
+SURE_FIT = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Calibration:
 
 
 PRESENT = Calibration(constant=-0.33, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
-ABSENT = Calibration(constant=-1.82, score=1.31, fit=0.46, strong=0.1, related=0.04, fair=0.015)
+ABSENT = Calibration(constant=-1.79, score=1.3, fit=0.44, strong=0.1, related=0.04, fair=0.015)
 
 
 def band_of(confidence: float, *, present: bool, related: bool = False) -> Band:
