@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -112,6 +113,7 @@ def test_table(run: Run, document: Path, tmp_path: Path) -> None:
     text = run("generate", document, empty, "--format", "table").stdout
     assert str(document) in text
     assert "sparse graph search" in text
+    assert re.search(r"(strong|fair|weak) *$", text, re.MULTILINE)
     assert "no phrases" in text
 
 

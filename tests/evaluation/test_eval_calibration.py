@@ -35,8 +35,8 @@ def test_tenths_and_bands_by_hand() -> None:
         for i in range(100)
     ]
     found = measure(phrases, "absent")
-    assert found.bins[0] == (pytest.approx(0.045), 0.5, 10)
-    assert found.bins[-1] == (pytest.approx(0.945), 0.5, 10)
+    assert found.bins[0] == pytest.approx((0.045, 0.5, 10))
+    assert found.bins[-1] == pytest.approx((0.945, 0.5, 10))
     assert found.bands == {"strong": (0.1, 0.5, 0.5), "weak": (0.9, 0.5, 0.0)}
     assert measure(phrases, "present").fitted[2] == 0
 
