@@ -64,10 +64,10 @@ def test_search_terms_are_not_withheld(tiny_model: Path, tiny_collection: Path, 
     path = tmp_path / "queries.jsonl"
     path.write_text(lines([{"_id": "q", "text": "sea ice radar"}]))
     parts = ["--model", str(tiny_model), "--collection", str(tiny_collection)]
-    result = CliRunner().invoke(app, ["expand", str(path), *parts])
+    result = CliRunner().invoke(app, ["expand", str(path), *parts, "--top-k", "50"])
     assert result.exit_code == 0, result.output
     generator = KeyphraseGenerator.from_pretrained(tiny_model, tiny_collection)
-    shown, every = (generator.generate("sea ice radar", settings=s) for s in (Settings(), Settings().for_search()))
+    shown, every = (generator.generate("sea ice radar", 50, s) for s in (Settings(), Settings().for_search()))
     assert len(shown.absent) < len(every.absent)
     assert json.loads(result.stdout)["absent"] == [k.phrase for k in every.absent]
 
