@@ -230,8 +230,9 @@ class Generator:
     ) -> list[Keyphrase]:
         """Score any phrases (a thesaurus, headings, tags) against a text, present in it or not, best first.
 
-        The caller vouches for the phrases, so phraseness is left out: score = ω^p · f̂. Phrases in the text have
-        `spans`. A `PhraseList` from `phrase_list` saves preparing a long list for every text.
+        The caller vouches for the phrases, so phraseness is left out: score = ω^p · f̂, or f̂ by whole words and by
+        all of them (`erukg.core.factors`) for phrases not in the text. Those that are have `spans`. A `PhraseList`
+        from `phrase_list` saves preparing a long list for every text.
         """
         limit = None if top_k is None else _checked(top_k)
         return self._rank(
