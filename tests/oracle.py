@@ -38,6 +38,10 @@ class Case:
     single_word: float = 1.0
     absent_alpha: float = 0.8
     absent_commonness: float = 0.0
+    absent_single_word: float = 1.0
+    absent_parts: float = 1.0
+    absent_cover: float = 0.0
+    absent_agreement: float = 0.0
     counts: dict[Phrase, int] = field(default_factory=dict)  # glossary phrase -> documents it describes
     absent_lam: float = 1.5
     absent_gamma: float = -0.25
@@ -113,6 +117,35 @@ def informativeness(case: Case, phrase: Phrase, gamma: float, alpha: float) -> f
     return sum(mixed_weight(case, term, alpha) for term in terms) / (len(terms) - gamma)
 
 
+def only_inside(case: Case, word: str) -> bool:
+    """Whether the word, which is one piece, stands in x only as a part of other words."""
+    if len(case.pieces[word]) > 1:
+        return False
+    words = [w for clause in case.clauses for w, _ in clause]
+    parts = {piece for w in words if len(case.pieces[w]) > 1 for piece in case.pieces[w]}
+    return case.pieces[word][0] in parts and word not in words
+
+
+def whole_words(case: Case, phrase: Phrase) -> float:
+    """The share of a phrase's weight that is left when a word that x has only inside others counts less."""
+    weight = {w: sum(mixed_weight(case, t, case.absent_alpha) for t in case.pieces[w]) for w in phrase}
+    total = sum(weight[w] for w in phrase)
+    if total == 0:
+        return 1.0
+    return sum(weight[w] * (case.absent_parts if only_inside(case, w) else 1) for w in phrase) / total
+
+
+def cover(case: Case, phrase: Phrase) -> float:
+    """The share of a phrase's words that have any weight."""
+    weighty = [any(mixed_weight(case, t, case.absent_alpha) > 0 for t in case.pieces[w]) for w in phrase]
+    return sum(weighty) / len(weighty)
+
+
+def agreement(case: Case, phrase: Phrase) -> int:
+    """How many neighbours have the phrase."""
+    return sum(phrase in n.phrases for n in case.neighbours)
+
+
 def phraseness(case: Case, own: list[Phrase], phrase: Phrase) -> float:
     """P_pn(c | x) = β P(c | C_x) + (1 - β) Σ s̃ P(c | C̃_x')."""
     in_document = 0.0
@@ -151,6 +184,10 @@ def rank(case: Case) -> tuple[list[tuple[Phrase, float]], list[tuple[Phrase, flo
             present.append((c, s))
         else:
             s = p**case.absent_lam * informativeness(case, c, case.absent_gamma, case.absent_alpha)
+            s *= whole_words(case, c) * cover(case, c) ** case.absent_cover
+            if len(c) == 1:
+                s *= case.absent_single_word
+            s *= agreement(case, c) ** case.absent_agreement
             absent.append((c, s * case.counts.get(c, 1) ** case.absent_commonness))
     present = sorted((x for x in present if x[1] > 0), key=lambda x: -x[1])
     absent = sorted((x for x in absent if x[1] > 0), key=lambda x: -x[1])

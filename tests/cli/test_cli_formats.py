@@ -25,6 +25,7 @@ from erukg.core.factors import FACTORS
 from erukg.core.results import RankedPhrases
 from erukg.io.columns import every_factor, result_schema
 from erukg.io.writers import ParquetWriter
+from tiny import NOUNS
 
 Run = Callable[..., Result]
 Scored = tuple[str, float, list[float]]
@@ -44,10 +45,14 @@ def with_collection(tiny_model: Path, tiny_collection: Path) -> Run:
 
 @pytest.fixture
 def documents(tiny_corpus: Path, tmp_path: Path) -> Path:
-    """Some documents of the tiny corpus, without their ids so that they have neighbours, and with a single word."""
+    """Some documents of the tiny corpus, without their ids so that they have neighbours, with a single word, with
+    words that others lie in, and one so short that it says nothing about most words.
+    """
     path = tmp_path / "in.jsonl"
     rows = [json.loads(line) for line in tiny_corpus.read_text().splitlines()[:6]]
-    path.write_text("".join(json.dumps({"text": row["abstract"] + " A satellite."}) + "\n" for row in rows))
+    more = " A satellite. " + ", ".join(f"{noun}x" for noun in NOUNS)
+    texts = [*(row["abstract"] + more for row in rows), "network"]
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     return path
 
 
@@ -78,7 +83,7 @@ def test_the_factors_of_every_kind_multiply_to_the_score(
 ) -> None:
     output = tmp_path / f"out.{suffix}"
     # Settings that give every factor something to do.
-    turned = ("--diversity", 0.5, "--absent-commonness", 0.3, "--single-word", 0.5)
+    turned = ("--diversity", 0.5, "--absent-commonness", 0.3, "--single-word", 0.5, "--no-abstain", "--top-k", 99)
     command = ("report",) if suffix == "html" else ("generate", "--explain")
     with_collection(*command, documents, "--output", output, *turned)
     found = scored(output)
@@ -101,7 +106,7 @@ def test_the_factors_of_ranked_phrases_multiply_to_the_score(
     phrases = [part for name in ("neural network", "sea ice", "graph") for part in ("--phrase", name)]
     with_collection("rank", documents, "--explain", "--output", output, *phrases)
     found = scored(output)
-    assert len(found) == 6 * 3
+    assert len(found) == 7 * 3
     for _, score, factors in found:
         assert math.prod(factors) == pytest.approx(score, rel=1e-5)
 
@@ -129,6 +134,8 @@ def test_parquet_holds_what_json_holds(with_collection: Run, documents: Path, tm
             row.setdefault("notices", [])
             for phrase in row["present"]:
                 phrase["spans"] = [{"start": start, "end": end} for start, end in phrase["spans"]]
+            for phrase in row["absent"]:
+                phrase.setdefault("related", False)
             for data, keyphrase in zip([*row["present"], *row["absent"]], result, strict=True):
                 data |= {"confidence": keyphrase.confidence, "variants": list(keyphrase.variants)}
                 if keyphrase.explanation is not None:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import Result
+from typer.testing import CliRunner, Result
 
-from erukg import KeyphraseGenerator
+from erukg import KeyphraseGenerator, Settings
+from erukg.cli import app
 from erukg.core.expansion import distinct, expand_row
 from erukg.errors import InputError
 
@@ -58,6 +59,18 @@ def test_fields_are_kept_and_phrases_added(
         assert out == {**row, "present": phrases, "absent": []}
     assert "sea ice" in expanded[1]["present"]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([corpus.name, output.name])
+
+
+def test_search_terms_are_not_withheld(tiny_model: Path, tiny_collection: Path, tmp_path: Path) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text(lines([{"_id": "q", "text": "sea ice radar"}]))
+    parts = ["--model", str(tiny_model), "--collection", str(tiny_collection)]
+    result = CliRunner().invoke(app, ["expand", str(path), *parts, "--top-k", "50"])
+    assert result.exit_code == 0, result.output
+    generator = KeyphraseGenerator.from_pretrained(tiny_model, tiny_collection)
+    shown, every = (generator.generate("sea ice radar", 50, s) for s in (Settings(), Settings().for_search()))
+    assert len(shown.absent) < len(every.absent)
+    assert json.loads(result.stdout)["absent"] == [k.phrase for k in every.absent]
 
 
 def test_append_adds_each_phrase_once_to_the_text(run: Run, corpus: Path) -> None:

@@ -144,7 +144,7 @@ def rewrite(folder: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 2}, "has collection format '2', this program reads 1; update erukg"),
+        ({"version": 3}, "has collection format '3', this program reads 1 to 2; update erukg"),
         ({"version": None}, "has collection format 'None'"),
         ({"format": "zip"}, "not the manifest of a collection"),
         ({"number": 10**6}, "checksum does not fit"),

@@ -113,7 +113,8 @@ def test_term_weights_are_read_once_and_travel_along() -> None:
         return WeightedTerms(np.array([4], np.int32), np.array([0.5], np.float32))
 
     number, share = np.array([7]), np.array([1], np.float32)
-    near = LazyNeighbourhood(number, share, np.array([3]), share, read_terms, (np.array([3]), np.array([0])))
+    owners = np.array([3]), np.array([0])
+    near = LazyNeighbourhood(number, share, np.array([3]), share, read_terms, phrase_owners=owners)
     assert not asked
     assert near.term_ids.tolist() == [4]
     assert near.term_weights.tolist() == [0.5]

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 import oracle
 from erukg import KeyphraseGenerator, Settings
-from erukg.core.backend import Encoding, Pieces
+from erukg.core.backend import INNER, WORD, Encoding, Pieces
 from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER
 from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Neighbourhood, Source, Terms, WeightedTerms
 
-WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", "zeta", "iota"]
+# The last two are also how others begin.
+WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", "zeta", "iota", "om", "ka"]
 CLASSES = {"N": NOUN, "J": ADJECTIVE, "C": NUMBER, "O": OTHER}
 
 
@@ -33,6 +34,7 @@ class TableBackend:
         self.terms = sorted({t for pieces in case.pieces.values() for t in pieces})
         self.ids = {term: i for i, term in enumerate(self.terms)}
         self.vocab_size = len(self.terms)
+        self.term_kinds = np.array([INNER if term.startswith("##") else WORD for term in self.terms], np.int8)
 
     def pieces(self, words: Sequence[str]) -> Pieces:
         rows = [[self.ids[t] for t in self.case.pieces.get(word, [])] for word in words]
@@ -109,7 +111,11 @@ class TableBackground:
             WeightedTerms(
                 np.array(sorted(weights), np.int32), np.array([weights[i] for i in sorted(weights)], np.float32)
             ),
+            phrase_holders=np.array([self._holders(i) for i in sorted(phrases)], np.int64),
         )
+
+    def _holders(self, phrase: int) -> int:
+        return sum(self.case.glossary[phrase] in neighbour.phrases for neighbour in self.case.neighbours)
 
     def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> list[tuple[Source, ...]]:
         return [() for _ in phrase_ids]
@@ -123,10 +129,15 @@ def share(r: Random) -> float:
     return r.choice([0.0, 0.25, 0.5, 0.8, 1.0, r.random()])
 
 
+def _splits(word: str) -> list[list[str]]:
+    first, rest = word[:2], word[2:]
+    return [[word], [first, f"##{rest}"], [first, f"##{rest[:1]}", f"##{rest[1:]}"]]
+
+
 def random_case(r: Random) -> oracle.Case:
     """A document, a collection and settings, with α and β at 0, 1 and between, and every list possibly empty."""
     clauses = [[(r.choice(WORDS), r.choice("NNNJJCO")) for _ in range(r.randint(1, 9))] for _ in range(r.randint(1, 6))]
-    pieces = {w: r.choice([[w], [w[:2], w[2:]], [w[:2], w[2:3], w[3:]]]) for w in WORDS}
+    pieces = {w: [w] if len(w) == 2 else r.choice(_splits(w)) for w in WORDS}
     terms = sorted({t for p in pieces.values() for t in p})
 
     def table() -> dict[str, float]:
@@ -156,6 +167,10 @@ def random_case(r: Random) -> oracle.Case:
         single_word=r.choice([1.0, 0.0, r.random()]),
         absent_alpha=share(r),
         absent_commonness=r.choice([0.0, 0.1, r.uniform(0, 2)]),
+        absent_single_word=share(r),
+        absent_parts=share(r),
+        absent_cover=r.choice([0.0, 0.5, r.uniform(0, 2)]),
+        absent_agreement=r.choice([0.0, 0.15, r.uniform(0, 2)]),
         counts={phrase: r.randint(3, 400) for phrase in glossary},
         absent_lam=r.choice([0.0, 1.5, r.uniform(0, 3)]),
         absent_gamma=r.uniform(-4, 0.5),
@@ -181,11 +196,17 @@ def check(case: oracle.Case) -> None:
             single_word=case.single_word,
             absent_alpha=case.absent_alpha,
             absent_commonness=case.absent_commonness,
+            absent_single_word=case.absent_single_word,
+            absent_parts=case.absent_parts,
+            absent_cover=case.absent_cover,
+            absent_agreement=case.absent_agreement,
             absent_phraseness=case.absent_lam,
             absent_length_penalty=case.absent_gamma,
             neighbour_candidates=case.neighbour_candidates,
             frequency=case.frequency,
             drop_contained=False,
+            abstain=False,
+            min_confidence=0,
             diversity=0,
             max_words=case.max_words,
         ),

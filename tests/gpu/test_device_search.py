@@ -10,12 +10,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from erukg.backends import OnnxBackend  # noqa: E402
 from erukg.collection import Collection, DocumentRecord, EncodedDocument, Hits, Writer  # noqa: E402
+from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.analysis import analyse  # noqa: E402
+from erukg.collection.build import build  # noqa: E402
+from erukg.core.runner import Request  # noqa: E402
+from erukg.core.settings import Settings  # noqa: E402
 from erukg.errors import CollectionError  # noqa: E402
 from erukg.gpu import search as module  # noqa: E402
+from erukg.gpu.jobs import KeyphraseJob  # noqa: E402
 from erukg.gpu.queries import SPARE, Index, Lists, SearchPlan  # noqa: E402
 from erukg.gpu.search import DeviceSearch  # noqa: E402
+from tiny import write_corpus  # noqa: E402
 
 torch.set_num_threads(1)
 CPU = torch.device("cpu")
@@ -157,3 +164,28 @@ def test_no_queries(tmp_path: Path) -> None:
         hits is not None and len(hits.documents)
         for hits in index.choose([analyse("")] * 2, documents, scores, 3, [None, "a"])
     ] == [0, 0]
+
+
+def test_what_a_worker_chooses_says_how_much_each_text_is_like_the_collection(
+    tiny_model: Path, tiny_encoder: OnnxBackend, tmp_path: Path
+) -> None:
+    corpus, folder = write_corpus(tmp_path / "corpus.jsonl", documents=260), tmp_path / "c"
+    build(folder, [corpus], ModelAnalyser(tiny_encoder))
+    collection = Collection.open(folder)
+    assert collection.manifest.likeness is not None
+    number, settings = collection.manifest.number, Settings()
+    task = KeyphraseJob(tiny_model, folder, number, Request(10, settings, False)).open()
+    texts = ["sparse graph and sea ice", "We propose neural networks for the passive radar of our library.", "zzz", ""]
+    items = [(None, text) for text in texts]
+    planned = task.plan_search(items)
+    assert planned is not None
+    kept, lists = planned
+    device = DeviceSearch.open(SearchPlan(folder, number, settings.neighbours + SPARE), CPU)
+    assert device is not None
+    chosen = task.choose_hits(items, kept, *device.search(lists))
+    for text, hits in zip(texts, chosen, strict=True):
+        expected = collection.neighbourhood(text, settings.neighbours).fit
+        assert hits is not None
+        assert expected is not None
+        assert hits.fit == pytest.approx(expected, rel=1e-4)
+        assert collection.gather(hits).fit == hits.fit

@@ -27,7 +27,7 @@ from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import build  # noqa: E402
 from erukg.core.inputs import InputDocument  # noqa: E402
 from erukg.core.notices import NOT_ENGLISH  # noqa: E402
-from erukg.core.results import Keyphrases  # noqa: E402
+from erukg.core.results import Keyphrase, Keyphrases, Notice  # noqa: E402
 from erukg.core.runner import Request  # noqa: E402
 from erukg.core.settings import Settings  # noqa: E402
 from erukg.errors import CollectionError, ErukgError, InputError  # noqa: E402
@@ -301,6 +301,8 @@ def test_results_survive_the_way(plain: KeyphraseGenerator, texts: list[tuple[st
     for id, text in texts:
         result = plain.generate(text, explain=True, id=id)
         assert restore(compact(result)) == result
+    withheld = Keyphrases(absent=(Keyphrase("a", 0.5, 0.1, related=True),), notices=(Notice("code", "Words."),))
+    assert restore(compact(withheld)) == withheld
 
 
 def test_processes_that_stay_serve_one_stream_after_the_other(

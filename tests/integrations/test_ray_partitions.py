@@ -211,6 +211,7 @@ def test_parquet_takes_what_utf8_cannot_hold(tmp_path: Path) -> None:
     (row,) = parquet.read_table(tmp_path / "a.parquet").to_pylist()
     plain: dict[str, Any] = {"confidence": None, "variants": []}
     assert row["present"] == [{"phrase": "a\\ud800", "score": 1.0, **plain, "spans": [{"start": 0, "end": 2}]}]
-    assert row["absent"] == [{"phrase": "b", "score": 0.5, **plain, "sources": [{"id": "c", "share": 1.0}]}]
+    sources = [{"id": "c", "share": 1.0}]
+    assert row["absent"] == [{"phrase": "b", "score": 0.5, **plain, "sources": sources, "related": False}]
     assert row["notices"] == [{"code": "not-english", "message": "d\\ud800"}]
     assert json.dumps(row)

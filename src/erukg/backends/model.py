@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from erukg.backends.folder import ModelFolder
 from erukg.backends.vocabulary import Vocabulary
-from erukg.core.backend import Encoding, Pieces
+from erukg.core.backend import INNER, MARK, WORD, Encoding, Pieces
 from erukg.core.neighbours import Terms
 from erukg.core.word_classes import CLASSES
 from erukg.errors import ModelError
@@ -84,6 +84,13 @@ class ModelBackend(ABC):
     def every_term(self) -> NDArray[np.int32]:
         """The ids of the whole vocabulary."""
         return np.arange(self.vocab_size, dtype=np.int32)
+
+    @cached_property
+    def term_kinds(self) -> NDArray[np.int8]:
+        """What each term of the vocabulary is: `WORD`, `INNER` or `MARK`."""
+        tokens = self.tokens(range(self.vocab_size))
+        kinds = [INNER if t.startswith("##") else WORD if any(map(str.isalnum, t)) else MARK for t in tokens]
+        return np.array(kinds, np.int8)
 
     @cached_property
     def is_special(self) -> NDArray[np.bool_]:

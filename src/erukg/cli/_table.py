@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import IO, TYPE_CHECKING, cast
 
 from rich.console import Console, Group
@@ -46,19 +47,20 @@ def _table() -> Table:
 
 def _side_by_side(columns: list[tuple[str, tuple[Keyphrase, ...]]], *, ranked: bool) -> Table:
     table = _table()
+    last = "in the text" if ranked else ""  # how sure is a word that needs no heading
     for kind, _ in columns:
         table.add_column(kind, overflow="fold", min_width=12)
         table.add_column("score", justify="right", no_wrap=True)
-    if ranked:
-        table.add_column("in the text", style="dim")
+        table.add_column(last, style="dim", no_wrap=not ranked)
     for i in range(max(len(phrases) for _, phrases in columns)):
         cells: list[Text] = []
         for _, phrases in columns:
             if i < len(phrases):
-                cells += [Text(printable(phrases[i].phrase)), Text(f"{phrases[i].score:.4g}", style="dim")]
-                cells += [Text("yes" if phrases[i].spans else "no")] if ranked else []
+                phrase = phrases[i]
+                cells += [Text(printable(phrase.phrase)), Text(f"{phrase.score:.4g}", style="dim")]
+                cells.append(Text(("yes" if phrase.spans else "no") if ranked else phrase.band or ""))
             else:
-                cells += [Text(), Text()]
+                cells += [Text(), Text(), Text()]
         table.add_row(*cells)
     return table
 
@@ -68,13 +70,16 @@ def _explained(kind: str, phrases: tuple[Keyphrase, ...]) -> Table:
     # Phrases that score nothing have no explanation.
     factors = [every_factor(phrase.explanation) if phrase.explanation else {} for phrase in phrases]
     names = [f.name for f in FACTORS if any(values.get(f.name, 1) != 1 for values in factors)]
+    products = [
+        " = ".join(filter(None, (f"{phrase.score:.4g}", " × ".join(f"{values[name]:.4g}" for name in names if values))))
+        for phrase, values in zip(phrases, factors, strict=True)
+    ]
     table = _table()
     table.add_column(kind, overflow="fold", min_width=12)
-    table.add_column(" × ".join(["score = " + names[0], *names[1:]]) if names else "score")
+    title = " × ".join(["score = " + names[0], *names[1:]]) if names else "score"
+    table.add_column(fill(title, max(map(len, products))), no_wrap=True)
     table.add_column("terms: document, neighbours → weight", overflow="fold")
-    for phrase, values in zip(phrases, factors, strict=True):
-        product = " × ".join(f"{values[name]:.4g}" for name in names if values)
-        product = " = ".join(part for part in (f"{phrase.score:.4g}", product) if part)
+    for phrase, product in zip(phrases, products, strict=True):
         terms = "; ".join(
             f"{term.term} {term.document:.3g}, {term.neighbours:.3g} → {term.weight:.3g}"
             for term in (phrase.explanation.terms if phrase.explanation else ())

@@ -163,6 +163,21 @@ def slim(folder: Folder, out: Annotated[Path, typer.Argument(help="Folder to mak
 
 
 @app.command()
+def calibrate(folder: Folder) -> None:
+    """Learn from the collection's documents which texts are like them; others get no absent phrases.
+
+    Building does this, and adding when a quarter is new. It is for collections made before, and writes nothing but the
+    manifest.
+    """
+    from erukg.collection import calibrate as run
+
+    if run(folder) is None:
+        say(f"{folder} holds too few documents with phrases to say what is like them, so every text counts as such.")
+        raise typer.Exit(NOTHING_DONE)
+    print(f"{folder} knows which texts are like its documents.")
+
+
+@app.command()
 def info(folder: Folder, json_: Annotated[bool, typer.Option("--json", help="One line of JSON.")] = False) -> None:
     """Say what a collection holds."""
     from erukg.collection import info as look

@@ -222,7 +222,8 @@ def retrieval(
     from erukg.research.evaluation.retrieval.retrieval_report import print_report, to_json
 
     wanted = [name.strip() for names in method or [",".join(METHODS)] for name in names.split(",") if name.strip()]
-    systems = _systems(system, _options(model, collection, paper, settings, threads))
+    changes = ["abstain=false", "min_confidence=0", *(settings or ())]  # as erukg expand
+    systems = _systems(system, _options(model, collection, paper, changes, threads))
     methods = make_methods(wanted, systems, top_k=top_k, expanded=expanded, predicted_queries=predicted_queries, t5=t5)
     for name in compare or ():
         if name not in [m.name for m in methods if not m.not_run]:
@@ -334,6 +335,31 @@ def readers(
     print_readers(console(), loaded, results)
     if output is not None:
         write_json(to_json(loaded, results), output)
+
+
+@app.command()
+def calibration(
+    folders: Sets,
+    model: Model = None,
+    collection: CollectionFolder = None,
+    limit: DocumentLimit = None,
+    output: Output = None,
+) -> None:
+    """Whether confidence is right: what it says of phrases against how many of them people chose.
+
+    Prints the coefficients that would suit the sets best; those in use are in erukg/core/confidence.py. The report
+    command draws the plot from the file that --output writes.
+    """
+    from erukg.research.evaluation import calibration as found
+    from erukg.research.evaluation import load_sets
+    from erukg.research.evaluation.generator_system import make
+
+    system = make("erukg-generate", _options(model, collection, False, None, None))
+    datasets = [dataset.first(limit) for dataset in load_sets(folders)]
+    with _progress() as progress:
+        results = found.run_calibration(system, datasets, progress)
+    found.print_calibration(console(), results)
+    write_report(found.to_json(system, datasets, results), output)
 
 
 @app.command()

@@ -42,7 +42,7 @@ class _Job(Job):
 
 
 @app.command()
-@options(without={"format", "explain", "input_format", "max_pdf_seconds"})
+@options(without={"format", "explain", "input_format", "max_pdf_seconds", "abstain", "min_confidence"})
 def expand(
     job: _Job,
     append: Annotated[
@@ -54,6 +54,7 @@ def expand(
     Lines need an '_id' (or 'id') and a 'text' (or 'title', 'abstract'); all their fields are kept. For example:
     erukg expand corpus.jsonl --output expanded.jsonl.gz
     """
+    job = replace(job, settings=job.settings.for_search())
     if job.on_ray:
         run_on_ray(job, "expand", append=append)
         return

@@ -20,7 +20,7 @@ __all__ = ["app"]
 app = typer.Typer()
 
 # What the collection or absent phrases alone make use of.
-_ABSENT = {"alpha", "beta", "neighbours", "neighbour_candidates"} | {
+_ABSENT = {"alpha", "beta", "neighbours", "neighbour_candidates", "abstain"} | {
     name for name in Settings().to_dict() if name.startswith("absent_")
 }
 # Phrases given to rank have factors of their own, so how others would be found and scored does not matter.

@@ -1,6 +1,7 @@
 """The background collection D: build it, let it grow, search it (`Collection` is what a generator uses)."""
 
 from erukg.collection.bundled import bundled_collection
+from erukg.collection.calibration import calibrate
 from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument, Phrase
 from erukg.collection.inspection import Info, info, verify
 from erukg.collection.reader import Collection, Hits
@@ -17,6 +18,7 @@ __all__ = [
     "Phrase",
     "Writer",
     "bundled_collection",
+    "calibrate",
     "info",
     "slim",
     "verify",

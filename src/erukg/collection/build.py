@@ -138,6 +138,7 @@ def add(
         report = _resume(writer, read_documents(sources, limits=limits), analyser, ADD, key, replace, **options)
         writer.commit(None)
         writer.tidy()
+        writer.calibrate()
         return report
 
 
@@ -154,6 +155,7 @@ def add_encoded(
         report = ingest(writer, documents, ADD, replace=replace, **options)
         writer.commit(writer.manifest.journal)
         writer.tidy()
+        writer.calibrate()
         return report
 
 
@@ -212,6 +214,7 @@ def finish_build(writer: Writer) -> None:
         raise InputError("The sources hold no document that can be used, so the collection is empty.")
     writer.merge()
     writer.commit(None)
+    writer.calibrate()
 
 
 def encode_rows(rows: Iterable[Row], analyser: Analyser) -> Iterator[Encoded | BadDocument]:

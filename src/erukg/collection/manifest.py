@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from erukg.collection.arrays import FileEntry, damaged
+from erukg.collection.likeness import Likeness, Usual
 from erukg.errors import CollectionError
 from erukg.io.publish import publish_bytes, sync_folder
 
@@ -28,7 +29,8 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-FORMAT_VERSION = 1
+#: What is written: 2 says what is usual of texts like the collection's documents, which 1 does not.
+FORMAT_VERSION = 2
 _FORMAT = "erukg-collection"
 _LARGEST = 1 << 24
 _FILE_NAME = re.compile(r"(?:segment|commit)-[0-9]{8}\.bin")
@@ -75,6 +77,7 @@ class Manifest:
     frozen         rare phrases were left out to save space, so nothing may be added or removed
     next_file      number of the next file to write
     commit         the file with everything that depends on all segments together
+    likeness       what is usual of texts like its documents; None for small collections and those of version 1
     """
 
     number: int
@@ -91,7 +94,12 @@ class Manifest:
     commit: FileEntry
     segments: tuple[SegmentEntry, ...] = ()
     journal: Journal | None = None
-    version: int = field(default=FORMAT_VERSION)
+    likeness: Likeness | None = None
+
+    @property
+    def version(self) -> int:
+        """The earliest format that can say all of this."""
+        return 1 if self.likeness is None else FORMAT_VERSION
 
     @property
     def documents(self) -> int:
@@ -109,7 +117,9 @@ class Manifest:
 
 
 def _serialise(manifest: Manifest) -> bytes:
-    data = {"format": _FORMAT, **asdict(manifest)}
+    data = {"format": _FORMAT, "version": manifest.version, **asdict(manifest)}
+    if manifest.likeness is None:
+        del data["likeness"]
     data["checksum"] = hashlib.sha256(_canonical(data)).hexdigest()
     return _canonical(data)
 
@@ -143,10 +153,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise damaged(path, "it is not JSON") from error
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise damaged(path, "it is not the manifest of a collection")
-    if data.get("version") != FORMAT_VERSION:
+    if data.get("version") not in range(1, FORMAT_VERSION + 1):
         raise CollectionError(
             f"{folder} has collection format {str(data.get('version'))[:20]!r}, this program reads "
-            f"{FORMAT_VERSION}; update erukg or build the collection again."
+            f"1 to {FORMAT_VERSION}; update erukg or build the collection again."
         )
     given = data.pop("checksum", None)
     try:
@@ -177,13 +187,30 @@ def _parse(data: dict[str, Any]) -> Manifest:
         commit=_file(data["commit"]),
         segments=tuple(map(_segment, _value(data, "segments", list))),
         journal=None if journal is None else _journal(journal),
-        version=_value(data, "version", int),
+        likeness=_likeness(data["likeness"]) if "likeness" in data else None,
     )
 
 
 def _journal(data: Any) -> Journal:
     kind, source = _value(data, "kind", str), _value(data, "source", str)
     return Journal(kind, source, _value(data, "rows", int), _value(data, "bad", int))
+
+
+def _likeness(data: Any) -> Likeness:
+    names = ("longest", "middle", "least", "short_middle", "short_least")
+    longest, middle, least, short_middle, short_least = (_value(data, name, float, -_LARGEST_NUMBER) for name in names)
+    if least >= middle or short_least >= short_middle:
+        raise ValueError("the least alike is no less alike than the middle")
+    rarity, nearness = (
+        Usual(_numbers(data[name], "level"), _numbers(data[name], "spread")) for name in ("rarity", "nearness")
+    )
+    documents = _value(data, "documents", int)
+    return Likeness(documents, longest, rarity, nearness, middle, least, short_middle, short_least)
+
+
+def _numbers(data: Any, name: str) -> tuple[float, ...]:
+    values = _value(data, name, list)
+    return tuple(_value({name: value}, name, float, -_LARGEST_NUMBER) for value in values)
 
 
 def _segment(data: Any) -> SegmentEntry:

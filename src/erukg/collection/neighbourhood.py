@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ class LazyNeighbourhood(Neighbourhood):
     """
 
     terms: Callable[[], WeightedTerms]
-    phrase_owners: tuple[NDArray[np.int64], NDArray[np.int64]]
+    phrase_owners: tuple[NDArray[np.int64], NDArray[np.int64]] = field(kw_only=True)
 
 
 @kernel()
@@ -62,11 +62,11 @@ def collect_phrases(
 
 def sum_by_phrase(
     phrases: NDArray[np.int64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Distinct phrases, ascending, and the sum of each one's values."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Distinct phrases, ascending, the sum of each one's values, and how many they are."""
     if not len(phrases):
-        return phrases, values
+        return phrases, values, phrases
     order = np.argsort(phrases, kind="stable")
     phrases = phrases[order]
     first = np.flatnonzero(np.append(True, phrases[1:] != phrases[:-1]))
-    return phrases[first], np.add.reduceat(values[order], first)
+    return phrases[first], np.add.reduceat(values[order], first), np.diff(first, append=len(phrases))

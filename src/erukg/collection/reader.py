@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from erukg.collection.analysis import ANALYSIS, Query, analyse
 from erukg.collection.arrays import damaged
 from erukg.collection.commit import Commit, open_commit
 from erukg.collection.glossary import MappedGlossary
+from erukg.collection.likeness import NEAREST, signals
 from erukg.collection.manifest import Manifest, read_manifest
 from erukg.collection.neighbourhood import LazyNeighbourhood, collect_phrases, sum_by_phrase
 from erukg.collection.postings import BLOCK, DAMAGED
@@ -34,10 +36,14 @@ _TRIES = 20
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Documents found, best first: their numbers in the collection and BM25 scores."""
+    """Documents found, best first: their numbers in the collection and BM25 scores.
+
+    `fit` says how much the text is like the collection's documents (`Neighbourhood.fit`), where that was worked out.
+    """
 
     documents: NDArray[np.int64]
     scores: NDArray[np.float32]
+    fit: float | None = None
 
 
 class _Task(NamedTuple):
@@ -173,17 +179,7 @@ class Collection:
         return Hits(documents, scores)
 
     def _tasks(self, query: Query, exclude: str | None) -> list[_Task]:
-        frequencies = np.zeros(len(query.terms), np.int64)
-        found: list[tuple[NDArray[Any], NDArray[Any]]] = []
-        for segment, state in zip(self._segments, self._commit.states, strict=True):
-            place = segment.vocabulary.searchsorted(query.terms)
-            which = np.flatnonzero(place < len(segment.vocabulary))
-            which = which[segment.vocabulary[place[which]] == query.terms[which]]
-            place = place[which]
-            frequencies[which] += state.frequencies[place]
-            found.append((which, place))
-        if np.any(frequencies > len(self)):
-            raise damaged(self.folder, "its document frequencies are too high")
+        frequencies, found = self._look_up(query.terms)
         factors = (query.counts * idf(frequencies, len(self))).astype(np.float32)
         excluded = Excluded(
             np.uint64(query.key), np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
@@ -204,6 +200,34 @@ class Collection:
             for some in pairwise(blocks * k // pieces for k in range(pieces + 1)):
                 tasks.append(_Task(segment.path, lists, documents, excluded, some))
         return tasks
+
+    def frequencies(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """In how many documents each of these terms occurs."""
+        return self._look_up(terms)[0]
+
+    def _look_up(self, terms: NDArray[np.uint64]) -> tuple[NDArray[np.int64], list[tuple[NDArray[Any], NDArray[Any]]]]:
+        """The terms' document frequencies; for each segment which of them it has, and where in its vocabulary."""
+        frequencies = np.zeros(len(terms), np.int64)
+        found: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        for segment, state in zip(self._segments, self._commit.states, strict=True):
+            place = segment.vocabulary.searchsorted(terms)
+            which = np.flatnonzero(place < len(segment.vocabulary))
+            which = which[segment.vocabulary[place[which]] == terms[which]]
+            place = place[which]
+            frequencies[which] += state.frequencies[place]
+            found.append((which, place))
+        if np.any(frequencies > len(self)):
+            raise damaged(self.folder, "its document frequencies are too high")
+        return frequencies, found
+
+    def live_rows(self) -> Iterator[tuple[Segment, NDArray[np.int64]]]:
+        """Every segment, and the rows of it that are not removed."""
+        for segment, state in zip(self._segments, self._commit.states, strict=True):
+            yield segment, segment.live(state.dead)
+
+    def phrases_of(self, document: int) -> NDArray[np.int64]:
+        """The glossary's numbers of the phrases that a document lends."""
+        return self._phrases(np.array([document], np.int64))[0]
 
     @cached_property
     def _norms(self) -> list[NDArray[np.float32]]:
@@ -237,22 +261,34 @@ class Collection:
 
     def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
         """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
-        return self.gather(self.search(text, n, exclude=exclude))
+        query = analyse(text)
+        return self.gather(self.with_fit(query, self.search_terms(query, n, exclude=exclude), n))
+
+    def with_fit(self, query: Query, hits: Hits, n: int) -> Hits:
+        """The `n` best hits of a query, and how much its text is like the documents; unknown if too few were wanted."""
+        usual = self.manifest.likeness
+        if usual is None or n < NEAREST:
+            return hits
+        weights = idf(self.frequencies(query.terms), len(self))
+        found = signals(query.counts, weights, int(query.counts.sum()), hits.scores)
+        return replace(hits, fit=-math.inf if found is None else usual.fit(found))
 
     def gather(self, hits: Hits) -> Neighbourhood:
         """What the equations read of these documents, s̃ being their scores' shares of the sum."""
         if not len(hits.documents):
-            return Neighbourhood.empty()
+            return replace(Neighbourhood.empty(), fit=hits.fit)
         shares = hits.scores.astype(np.float64) / hits.scores.sum(dtype=np.float64)
         phrases, neighbours, probabilities = self._phrases(hits.documents)
-        phrase_ids, phrase_shares = sum_by_phrase(phrases, probabilities * shares[neighbours])
+        phrase_ids, phrase_shares, holders = sum_by_phrase(phrases, probabilities * shares[neighbours])
         return LazyNeighbourhood(
             hits.documents,
             shares.astype(np.float32),
             phrase_ids,
             phrase_shares.astype(np.float32),
             partial(self._term_weights, hits.documents, shares),
-            (phrases, neighbours),
+            fit=hits.fit,
+            phrase_holders=holders,
+            phrase_owners=(phrases, neighbours),
         )
 
     def _term_weights(self, documents: NDArray[np.int64], shares: NDArray[np.float64]) -> WeightedTerms:

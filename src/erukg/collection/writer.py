@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from erukg.collection.analysis import ANALYSIS
 from erukg.collection.arrays import FileEntry
+from erukg.collection.calibration import calibrate_locked, stale
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
 from erukg.collection.encoded import DocumentRecord, EncodedDocument
 from erukg.collection.id_index import IdIndex
@@ -247,7 +248,7 @@ class Writer:
         """Throw every document away and start anew for this model."""
         with write_errors(self.folder):
             self._segments, self._dead = [], []
-            self.manifest = replace(self.manifest, fingerprint=fingerprint, vocab_size=vocab_size)
+            self.manifest = replace(self.manifest, fingerprint=fingerprint, vocab_size=vocab_size, likeness=None)
             self._publish([], [], None)
 
     def tidy(self) -> None:
@@ -270,6 +271,12 @@ class Writer:
             groups[-1].append(i)
             size += entry.live
         self._merge(groups)
+
+    def calibrate(self) -> None:
+        """Fit what is usual for the collection, where that has not been done since it grew or shrank by a quarter."""
+        if self.manifest.derived and self.manifest.journal is None and stale(self.manifest):
+            with write_errors(self.folder):
+                self.manifest = calibrate_locked(self.folder)
 
     def _merge(self, groups: Sequence[Sequence[int]]) -> None:
         """Make one segment of each group of consecutive ones; one alone and without gaps stays as it is."""

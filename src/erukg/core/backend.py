@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from erukg.core.neighbours import Terms
 
-__all__ = ["Backend", "Encoding", "Pieces"]
+__all__ = ["INNER", "MARK", "WORD", "Backend", "Encoding", "Pieces"]
+
+#: What a term is: a word or the beginning of one, a piece that only continues a word, or a punctuation mark.
+WORD, INNER, MARK = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class Backend(Protocol):
     def term_space(self) -> str: ...
     @property
     def vocab_size(self) -> int: ...
+
+    @property
+    def term_kinds(self) -> NDArray[np.int8]:
+        """What each term of the vocabulary is: `WORD`, `INNER` or `MARK`."""
+        ...
 
     def pieces(self, words: Sequence[str]) -> Pieces:
         """The word pieces of each word of a text."""

@@ -32,6 +32,8 @@ class Evidence:
     phraseness       P_pn(c) of each
     informativeness  f̂(c, x) of each
     lead, least      how much the first and the lightest word of each weigh beside the mean of its words
+    whole_words      the share of it that no word gets from being a part of others in the text
+    cover            the share of its words that say something about the text
     """
 
     settings: Settings
@@ -42,6 +44,8 @@ class Evidence:
     informativeness: Floats
     lead: Floats
     least: Floats
+    whole_words: Floats
+    cover: Floats
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -55,6 +59,8 @@ class Evidence:
             informativeness=self.informativeness[which],
             lead=self.lead[which],
             least=self.least[which],
+            whole_words=self.whole_words[which],
+            cover=self.cover[which],
         )
 
 
@@ -119,7 +125,13 @@ def _phraseness(evidence: Evidence) -> Floats:
 
 
 def _single_word(evidence: Evidence) -> Floats:
-    return np.where(evidence.pool.single[evidence.rows], evidence.settings.single_word, 1.0)
+    settings = evidence.settings
+    value = settings.single_word if evidence.present else settings.absent_single_word
+    return np.where(evidence.pool.single[evidence.rows], value, 1.0)
+
+
+def _agreement(evidence: Evidence) -> Floats:
+    return evidence.pool.holders[evidence.rows] ** evidence.settings.absent_agreement
 
 
 def _form(evidence: Evidence) -> Floats:
@@ -185,7 +197,27 @@ FACTORS = (
         "a single word",
         "Below 1 for phrases of one word, which say less: the setting 'single_word'.",
         _single_word,
-        absent=False,
+    ),
+    Factor(
+        "whole_words",
+        "by whole words",
+        "Below 1 when a word of the phrase stands in the text only as a part of other words.",
+        lambda evidence: evidence.whole_words,
+        present=False,
+    ),
+    Factor(
+        "cover",
+        "by all its words",
+        "Below 1 when some words of the phrase have nothing to do with the text.",
+        lambda evidence: evidence.cover**evidence.settings.absent_cover,
+        present=False,
+    ),
+    Factor(
+        "agreement",
+        "shared by similar documents",
+        "Higher the more of the similar documents have the phrase.",
+        _agreement,
+        present=False,
     ),
     Factor(
         "form",

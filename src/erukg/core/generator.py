@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, TypeVar
@@ -10,6 +10,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.absent import choose_absent, is_unlike
 from erukg.core.backend import Backend, Encoding, Pieces
 from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
@@ -19,22 +20,21 @@ from erukg.core.inputs import as_item, check_items, single_item
 from erukg.core.locating import Located, could_contain, locate
 from erukg.core.merging import Merged, rank_present
 from erukg.core.neighbours import Background, Neighbourhood
-from erukg.core.notices import LanguageOf, notices_of, withholds_absent
+from erukg.core.notices import LanguageOf, notices_of, unlike_collection, withholds_absent
 from erukg.core.phrase_list import PhraseList
 from erukg.core.phrase_ranking import PhraseRanker
 from erukg.core.pool import Pool, build_pool
-from erukg.core.ranking import Ranked, Weights, rank_pool
+from erukg.core.ranking import Weights
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
 from erukg.core.runner import Request, Runner, SerialRunner
 from erukg.core.settings import Settings
-from erukg.core.streams import Answer, attempt
+from erukg.core.streams import Answer, attempt, or_error
 from erukg.core.tagging import Tagger, tag_classes
 from erukg.errors import CollectionError, InputError
 
 __all__ = ["Generator", "Prepared"]
 
 ItemT = TypeVar("ItemT")
-ResultT = TypeVar("ResultT", Keyphrases, RankedPhrases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +170,13 @@ class Generator:
         present = rank_present(pool, analysis.weights, settings, analysis.document, places, top_k)
         shown = self._present(present, analysis, pool, places, explain)
         notices = notices_of(prepared.document, self.language_of)
+        if not withholds_absent(notices) and is_unlike(analysis.neighbourhood, settings):
+            notices += (unlike_collection(),)
         if withholds_absent(notices):
             return Keyphrases(shown, (), prepared.id, notices=notices)
-        absent = rank_pool(pool, analysis.weights, settings, present=False, limit=top_k)
-        return Keyphrases(shown, self._absent(absent, analysis, pool, explain), prepared.id, notices=notices)
+        pool = pool.with_words(prepared.pieces.ids, self.backend.term_kinds)
+        absent = self._absent(pool, analysis, settings, shown, top_k, explain)
+        return Keyphrases(shown, absent, prepared.id, notices=notices)
 
     def answer(self, item: ItemT, request: Request) -> Answer[ItemT, Keyphrases]:
         """What a stream answers for one item: its keyphrases, or what is wrong with it."""
@@ -209,7 +212,7 @@ class Generator:
     ) -> Iterator[Keyphrases]:
         """The results of `stream`, in order; a bad item's result is empty, and its `error` says why."""
         answers = self.stream(items, top_k, settings, explain=explain, threads=threads)
-        return (_or_error(answer, Keyphrases) for answer in answers)
+        return (or_error(answer, Keyphrases) for answer in answers)
 
     def extract_batch(
         self,
@@ -279,7 +282,7 @@ class Generator:
     ) -> Iterator[RankedPhrases]:
         """The results of `rank_stream`, in order; a bad item's result is empty, and its `error` says why."""
         answers = self.rank_stream(items, phrases, settings, top_k=top_k, explain=explain, threads=threads)
-        return (_or_error(answer, RankedPhrases) for answer in answers)
+        return (or_error(answer, RankedPhrases) for answer in answers)
 
     def _generate(self, item: object, request: Request) -> Keyphrases:
         prepared = self.prepare(item, request.settings)
@@ -332,38 +335,42 @@ class Generator:
         self, merged: Merged, analysis: _Analysis, pool: Pool, places: dict[int, Located], explain: bool
     ) -> tuple[Keyphrase, ...]:
         out, ranked = [], merged.ranked
+        sure, least = ranked.confidence(analysis.neighbourhood.fit), ranked.evidence.settings.min_confidence
         for k, (i, variants) in enumerate(zip(ranked.pool.tolist(), merged.variants, strict=True)):
-            place, score = places[i], float(ranked.scores[k])
+            place, score, confidence = places[i], float(ranked.scores[k]), None if sure is None else float(sure[k])
+            if confidence is not None and confidence < least:
+                continue
             explanation = explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None
-            out.append(Keyphrase(place.form, score, None, variants, place.spans, explanation=explanation))
+            out.append(Keyphrase(place.form, score, confidence, variants, place.spans, explanation=explanation))
         return tuple(out)
 
-    def _absent(self, ranked: Ranked, analysis: _Analysis, pool: Pool, explain: bool) -> tuple[Keyphrase, ...]:
-        if self.background is None or not len(ranked.pool):
+    def _absent(
+        self,
+        pool: Pool,
+        analysis: _Analysis,
+        settings: Settings,
+        shown: Sequence[Keyphrase],
+        top_k: int,
+        explain: bool,
+    ) -> tuple[Keyphrase, ...]:
+        if self.background is None:
             return ()
-        ids = pool.glossary_ids[ranked.pool]
-        phrases = self.background.glossary.phrases(ids)
-        sources = self.background.sources(analysis.neighbourhood, ids)
+        glossary, n_words, weights = self.background.glossary, len(analysis.document), analysis.weights
+        names = (k.phrase for k in shown)
+        ranked, phrases, related = choose_absent(pool, weights, glossary, settings, names, n_words, top_k)
+        sure = ranked.confidence(analysis.neighbourhood.fit)
+        sources = self.background.sources(analysis.neighbourhood, pool.glossary_ids[ranked.pool])
         return tuple(
             Keyphrase(
                 phrase,
                 float(ranked.scores[k]),
+                None if sure is None else float(sure[k]),
                 sources=tuple(source),
-                explanation=explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None,
+                explanation=explain_score(ranked, k, pool, weights, self.backend) if explain else None,
+                related=related[k],
             )
             for k, (phrase, source) in enumerate(zip(phrases, sources, strict=True))
         )
-
-
-def _or_error(answer: Answer[object, ResultT], empty: Callable[..., ResultT]) -> ResultT:
-    """The result, or an empty one that carries the error."""
-    if answer.result is not None:
-        return answer.result
-    try:
-        id = as_item(answer.item).id
-    except InputError:
-        id = None
-    return empty(id=id, error=str(answer.error))
 
 
 def _for_ranking(settings: Settings) -> Settings:

@@ -60,6 +60,9 @@ class Neighbourhood:
     phrase_shares  Σ s̃ P(c | C̃_x') of each
     term_ids       distinct terms of all neighbours, ascending
     term_weights   Σ s̃ w^x' of each
+    fit            how much the text is like the collection's documents: 1 as the typical one, below 0 unlike them; None
+                   where the collection does not know
+    phrase_holders how many neighbours have each phrase; None where that is not known
 
     Summing up the term weights takes time and not every ranking needs them, so `terms` may be a function: it is called
     once, when one of the last two is first asked for. A pickled neighbourhood holds the weights themselves.
@@ -70,6 +73,8 @@ class Neighbourhood:
     phrase_ids: NDArray[np.int64]
     phrase_shares: NDArray[np.float32]
     terms: WeightedTerms | Callable[[], WeightedTerms]
+    fit: float | None = None
+    phrase_holders: NDArray[np.int64] | None = None
 
     @cached_property
     def _terms(self) -> WeightedTerms:
@@ -89,7 +94,8 @@ class Neighbourhood:
         return Neighbourhood(numbers, values, numbers, values, WeightedTerms(np.empty(0, np.int32), values))
 
     def __reduce__(self) -> tuple[type[Neighbourhood], tuple[Any, ...]]:
-        return Neighbourhood, (self.documents, self.shares, self.phrase_ids, self.phrase_shares, self._terms)
+        known = (self.documents, self.shares, self.phrase_ids, self.phrase_shares, self._terms)
+        return Neighbourhood, (*known, self.fit, self.phrase_holders)
 
 
 class Glossary(Protocol):

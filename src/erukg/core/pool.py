@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core import scoring
+from erukg.core.backend import INNER, WORD
 from erukg.core.forms import form_factors
 from erukg.core.hashing import hash_phrases
 from erukg.core.locating import Located
@@ -28,10 +29,13 @@ class Pool:
     phraseness_neighbours Σ s̃ P(c | C̃_x')
     commonness            how many documents of D it describes; 1 for those that are not in the glossary
     words_before          P_x(c), infinite for absent phrases
-    single                whether it is one word; only known of present phrases
     joined                whether "of" joins its parts; only known of present phrases
     form                  factor for the kind of phrase it is
     words                 the words of the text at its first occurrence, as a range; empty where it has none
+    single                whether it is one word; of absent phrases only known after `with_words`
+    holders               how many neighbours have it; 1 where that is not known
+    begins                whether each of `terms` begins a word, and whether it is a word that the text has only inside
+    hidden                others ("met" in "metoprolol"); None before `with_words`
     """
 
     terms: Terms
@@ -44,6 +48,9 @@ class Pool:
     joined: NDArray[np.bool_]
     form: NDArray[np.float64]
     words: NDArray[np.int64]
+    holders: NDArray[np.float64]
+    begins: NDArray[np.bool_] | None = None
+    hidden: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
@@ -53,10 +60,11 @@ class Pool:
         phraseness_document: NDArray[np.float64] | None = None,
         phraseness_neighbours: NDArray[np.float64] | None = None,
         commonness: NDArray[np.float64] | None = None,
+        holders: NDArray[np.float64] | None = None,
     ) -> Pool:
         """Candidates with these pieces, none of which is in the text as far as is known (`with_places`).
 
-        What is left out: no number, no phraseness, described by one document.
+        What is left out: no number, no phraseness, described by one document, held by one neighbour.
         """
         n = len(terms)
         return cls(
@@ -70,6 +78,7 @@ class Pool:
             joined=np.zeros(n, np.bool_),
             form=np.ones(n),
             words=np.zeros((n, 2), np.int64),
+            holders=np.ones(n) if holders is None else holders,
         )
 
     def with_places(self, places: Mapping[int, Located]) -> Pool:
@@ -99,6 +108,22 @@ class Pool:
         words_before[rows] = form[rows] = 0
         return replace(self, words_before=words_before, form=form)
 
+    def with_words(self, text: NDArray[np.int32], kinds: NDArray[np.int8]) -> Pool:
+        """The pool with what the words of its absent phrases are, given the text's pieces and what each term is."""
+        inside = np.zeros(len(kinds), np.bool_)
+        inside[text] = True
+        inside[text[_words(text, kinds)]] = False
+        ids = self.terms.ids
+        begins = kinds[ids] == WORD
+        owners = np.repeat(np.arange(len(self)), np.diff(self.terms.indptr))
+        single = np.bincount(owners, begins, len(self)) == 1
+        return replace(
+            self,
+            single=np.where(np.isfinite(self.words_before), self.single, single),
+            begins=begins,
+            hidden=_words(ids, kinds) & inside[ids],
+        )
+
     def __len__(self) -> int:
         return len(self.terms)
 
@@ -122,7 +147,7 @@ def build_pool(
     own_ids = glossary.find(hash_phrases([candidate.fold for candidate in candidates]))
     others = neighbourhood.phrase_ids
     own_neighbour_share = look_up(others, neighbourhood.phrase_shares, own_ids)
-    shares = neighbourhood.phrase_shares.astype(np.float64)
+    shares, holders = neighbourhood.phrase_shares.astype(np.float64), neighbourhood.phrase_holders
     in_document = np.zeros(len(others))
     at = np.searchsorted(others, own_ids)
     hit = (own_ids >= 0) & (at < len(others)) & (others[np.minimum(at, len(others) - 1)] == own_ids)
@@ -136,6 +161,7 @@ def build_pool(
         phraseness_document=np.concatenate((own_share, np.zeros(len(extra)))),
         phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
         commonness=np.concatenate((np.ones(n), glossary.counts(others[extra]).astype(np.float64))),
+        holders=None if holders is None else np.concatenate((np.ones(n), holders[extra].astype(np.float64))),
     ).with_places(places)
     return pool.with_form(form_factors(candidates, own_ids >= 0, settings))
 
@@ -150,6 +176,14 @@ def look_up(
         return np.zeros(len(wanted))
     at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
     return np.where(ids[at] == wanted, values[at], 0).astype(np.float64)
+
+
+def _words(ids: NDArray[np.int32], kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Which of some pieces, laid end to end, are words by themselves."""
+    found = kinds[ids]
+    words: NDArray[np.bool_] = found == WORD
+    words[:-1] &= found[1:] != INNER
+    return words
 
 
 def _join(a: Terms, b: Terms) -> Terms:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from erukg.core import scoring
 from erukg.core.backend import Pieces
+from erukg.core.confidence import ABSENT, PRESENT
 from erukg.core.factors import NOVELTY, Evidence, factor_values
 from erukg.core.forms import JOINTS
 from erukg.core.neighbours import Neighbourhood, Terms
@@ -84,6 +85,13 @@ class Ranked:
         """Their rows in the pool."""
         return self.evidence.rows
 
+    def confidence(self, fit: float | None) -> NDArray[np.float64] | None:
+        """How likely people are to choose each in a text of this fit; None if settings change the scale of scores."""
+        present = self.evidence.present
+        if not self.evidence.settings.calibrated(present=present):
+            return None
+        return (PRESENT if present else ABSENT).confidence(self.scores, fit)
+
     def take(self, which: NDArray[np.int64]) -> Ranked:
         """Some of them, in the order given."""
         factors = {name: values[which] for name, values in self.factors.items()}
@@ -96,6 +104,7 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
     gamma = settings.length_penalty if present else settings.absent_length_penalty
     mixed = weights.mixed(settings.alpha if present else settings.absent_alpha)
     terms = weights.index(pool.terms)
+    whole, cover = _words(pool, terms, mixed, settings, present)
     evidence = Evidence(
         settings,
         present,
@@ -105,6 +114,8 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
         informativeness=scoring.informativeness(mixed, terms, gamma)[rows],
         lead=np.ones(len(rows)),
         least=np.ones(len(rows)),
+        whole_words=whole[rows],
+        cover=cover[rows],
     )
     if present and settings.balance:
         first, least = scoring.balances(weights.words, pool.words[rows])
@@ -120,3 +131,16 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
     else:
         order = scoring.best(scores, limit)
     return Ranked(scores, factors, evidence, mixed).take(order)
+
+
+def _words(
+    pool: Pool, terms: Terms, mixed: NDArray[np.float64], settings: Settings, present: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of every candidate, the share of its weight that is by whole words and that of its words with weight."""
+    whole = cover = np.ones(len(pool))
+    if not present and pool.begins is not None and pool.hidden is not None:
+        if settings.absent_parts < 1:
+            whole = scoring.whole_share(mixed, terms, pool.hidden, settings.absent_parts)
+        if settings.absent_cover > 0:
+            cover = scoring.cover(mixed, terms, pool.begins)
+    return whole, cover

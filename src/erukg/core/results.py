@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
+from erukg.core.confidence import Band, band_of
 from erukg.core.neighbours import Source
 from erukg.errors import InputError
 
@@ -62,8 +63,10 @@ class Explanation:
 class Keyphrase:
     """A phrase and its score. Present phrases have `spans` into the caller's text, absent ones `sources`.
 
-    confidence  how likely people are to choose the phrase, 0 to 1, comparable across documents
+    confidence  how likely people are to choose the phrase, 0 to 1, comparable across documents; None where settings
+                give scores of another scale
     variants    other forms of it that were merged into it: "PCI" for "percutaneous coronary intervention"
+    related     whether an absent phrase contains, or lies in, one of the best present ones
     """
 
     phrase: str
@@ -73,6 +76,14 @@ class Keyphrase:
     spans: tuple[tuple[int, int], ...] = ()
     sources: tuple[Source, ...] = ()
     explanation: Explanation | None = None
+    related: bool = False
+
+    @property
+    def band(self) -> Band | None:
+        """The confidence in a word; absent phrases have a scale of their own, as few of them are ever sure."""
+        if self.confidence is None:
+            return None
+        return band_of(self.confidence, present=bool(self.spans), related=self.related)
 
     def to_dict(self, *keep: str) -> dict[str, Any]:
         """Plain data; of spans, sources and explanation those that are there, and those named in `keep`."""
@@ -81,6 +92,8 @@ class Keyphrase:
             out["confidence"] = self.confidence
         if self.variants:
             out["variants"] = list(self.variants)
+        if self.related:
+            out["related"] = True
         if self.spans or "spans" in keep:
             out["spans"] = [list(span) for span in self.spans]
         if self.sources or "sources" in keep:
@@ -101,6 +114,7 @@ class Keyphrase:
             spans=tuple((int(a), int(b)) for a, b in data.get("spans", ())),
             sources=tuple(Source(s["id"], float(s["share"])) for s in data.get("sources", ())),
             explanation=None if explanation is None else Explanation.from_dict(explanation),
+            related=bool(data.get("related", False)),
         )
 
 

@@ -18,12 +18,14 @@ from erukg.core.neighbours import Terms
 __all__ = [
     "balances",
     "best",
+    "cover",
     "diversify",
     "document_phraseness",
     "informativeness",
     "mix",
     "product",
     "top_neighbour_candidates",
+    "whole_share",
 ]
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -70,6 +72,27 @@ def balances(words: Floats, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
         first[several] = np.minimum(np.maximum(weights[begins] / mean, 0.05), 1)
         least[several] = np.minimum(np.maximum(lightest / mean, 0.05), 1)
     return first, least
+
+
+def whole_share(weights: Floats, terms: Terms, hidden: NDArray[np.bool_], discount: float) -> Floats:
+    """What is left of each candidate's weight when that of its `hidden` terms counts `discount`."""
+    owners = np.repeat(np.arange(len(terms)), np.diff(terms.indptr))
+    weight = weights[terms.ids]
+    total = np.bincount(owners, weight, len(terms))
+    lost = np.bincount(owners[hidden], weight[hidden], len(terms))
+    return 1 - (1 - discount) * np.divide(lost, total, out=np.zeros(len(terms)), where=total > 0)
+
+
+def cover(weights: Floats, terms: Terms, begins: NDArray[np.bool_]) -> Floats:
+    """The share of each candidate's words that have any weight; words start where `begins` says."""
+    starts = np.flatnonzero(begins)
+    if not len(starts):
+        return np.ones(len(terms))
+    owners = np.repeat(np.arange(len(terms)), np.diff(terms.indptr))[starts]
+    weighty = np.maximum.reduceat(weights[terms.ids], starts) > 0
+    words = np.bincount(owners, minlength=len(terms))
+    found = np.bincount(owners, weighty, len(terms))
+    return np.divide(found, words, out=np.ones(len(terms)), where=words > 0)
 
 
 def document_phraseness(counts: Ints, by_frequency: bool) -> Floats:

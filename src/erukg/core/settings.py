@@ -68,6 +68,16 @@ class Settings:
     absent_commonness: float = _number(
         0.1, 0, 10, "exponent of how many documents of the collection an absent phrase describes", paper=0.0
     )
+    absent_single_word: float = _number(0.65, 0, 1, "factor for absent phrases of one word", paper=1.0)
+    absent_parts: float = _number(
+        0.5, 0, 1, "how much a word of an absent phrase counts that is in the text only inside other words", paper=1.0
+    )
+    absent_cover: float = _number(
+        0.5, 0, 10, "exponent of the share of an absent phrase's words that say something about the text", paper=0.0
+    )
+    absent_agreement: float = _number(
+        0.15, 0, 10, "exponent of how many of the neighbours have an absent phrase", paper=0.0
+    )
     neighbours: int = _number(100, 0, 10_000, "N: how many similar documents of the collection are consulted")
     neighbour_candidates: int = _number(
         1000, 0, 100_000, "how many of the neighbours' phrases are considered", paper=100
@@ -80,8 +90,18 @@ class Settings:
         "find names, participles, phrases with 'of' and 'and', not the paper's noun phrases",
         paper=False,
     )
-    drop_contained: bool = _switch(True, "leave out a single word that is part of a better phrase", paper=False)
+    drop_contained: bool = _switch(
+        True,
+        "leave out a single word that is part of a better phrase, and an absent phrase that varies another",
+        paper=False,
+    )
     merge: bool = _switch(True, "list phrases that contain one another, and acronyms, only once", paper=False)
+    abstain: bool = _switch(
+        True,
+        "give no absent phrases for texts unlike the collection, and only agreed ones for short texts",
+        paper=False,
+    )
+    min_confidence: float = _number(0.005, 0, 1, "leave out phrases with a lower confidence", paper=0.0)
     diversity: float = _number(0.0, 0, 1, "push down phrases that repeat the terms of better ones")
     max_words: int = _number(5, 1, 10, "longest phrase, in words")
 
@@ -133,7 +153,22 @@ class Settings:
         """A copy with α = β = 1: only what the text itself holds."""
         return self.replace(alpha=1.0, beta=1.0)
 
+    def for_search(self) -> Settings:
+        """A copy that withholds nothing: as search terms, phrases that no reader would sign find documents too."""
+        return self.replace(abstain=False, min_confidence=0.0)
+
+    def calibrated(self, *, present: bool) -> bool:
+        """Whether scores of this kind are on the scale that confidence was calibrated for: that of plain settings."""
+        return all(getattr(self, name) == value for name, value in _SCALES[present].items())
+
     @property
     def uses_neighbours(self) -> bool:
         """False when α = β = 1 (extraction) or N = 0: then the collection is not touched at all."""
         return self.neighbours > 0 and (self.alpha < 1 or self.beta < 1)
+
+
+_DEFAULTS = {f.name: f.default for f in dataclasses.fields(Settings)}
+_SCALES = {
+    True: {n: _DEFAULTS[n] for n in ("alpha", "phraseness", "length_penalty", "position", "single_word", "frequency")},
+    False: {name: value for name, value in _DEFAULTS.items() if name.startswith("absent_") or name == "beta"},
+}

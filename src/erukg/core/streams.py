@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from erukg.core.inputs import as_item
 from erukg.errors import InputError
 
-__all__ = ["Answer", "attempt"]
+__all__ = ["Answer", "attempt", "or_error"]
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -36,3 +37,14 @@ def attempt(function: Callable[[ItemT], ResultT], item: ItemT) -> Answer[ItemT, 
         return Answer(item, function(item))
     except InputError as error:
         return Answer(item, error=error)
+
+
+def or_error(answer: Answer[object, ResultT], empty: Callable[..., ResultT]) -> ResultT:
+    """The result, or an empty one that carries the error."""
+    if answer.result is not None:
+        return answer.result
+    try:
+        id = as_item(answer.item).id
+    except InputError:
+        id = None
+    return empty(id=id, error=str(answer.error))

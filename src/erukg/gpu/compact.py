@@ -24,7 +24,7 @@ def compact(result: Keyphrases) -> Compact:
             if number == len(shares):
                 shares.append(source.share)
             numbers.append(number)
-        absent.append((k.phrase, k.score, k.confidence, k.variants, tuple(numbers), k.explanation))
+        absent.append((k.phrase, k.score, k.confidence, k.variants, tuple(numbers), k.explanation, k.related))
     present = tuple((k.phrase, k.score, k.confidence, k.variants, k.spans, (), k.explanation) for k in result.present)
     notices = tuple((notice.code, notice.message) for notice in result.notices)
     return result.id, notices, present, tuple(absent), tuple(sources), tuple(shares)
@@ -38,8 +38,8 @@ def restore(data: Compact) -> Keyphrases:
         tuple([Keyphrase(*most) for most in present]),
         tuple(
             [
-                Keyphrase(p, s, c, v, (), tuple([sources[n] for n in numbers]), why)
-                for p, s, c, v, numbers, why in absent
+                Keyphrase(p, s, c, v, (), tuple([sources[n] for n in numbers]), why, related)
+                for p, s, c, v, numbers, why, related in absent
             ]
         ),
         id,

@@ -136,8 +136,14 @@ class _KeyphraseTask:
         assert self.index is not None
         ids = [id for id, _ in items]
         queries = [query or _NO_QUERY for query in kept]
-        hits = self.index.choose(queries, documents, scores, self.request.settings.neighbours, ids)
-        return [None if query is None else hit for query, hit in zip(kept, hits, strict=True)]
+        n = self.request.settings.neighbours
+        hits = self.index.choose(queries, documents, scores, n, ids)
+        return [self._with_fit(query, hit, n) for query, hit in zip(kept, hits, strict=True)]
+
+    def _with_fit(self, query: Query | None, hits: Hits | None, n: int) -> Hits | None:
+        if query is None or hits is None or self.background is None:
+            return None
+        return self.background.with_fit(query, hits, n)
 
     def prepare(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
         near = None if hits is None or self.background is None else self.background.gather(hits)

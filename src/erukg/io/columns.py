@@ -17,7 +17,7 @@ Result: TypeAlias = Keyphrases | RankedPhrases
 _PURPOSE = "Writing Parquet"
 _CSV = ("id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources")
 # What phrases of these kinds never have.
-_OMITTED = {"present": {"sources"}, "absent": {"spans"}, "phrases": set[str]()}
+_OMITTED = {"present": {"sources", "related"}, "absent": {"spans"}, "phrases": {"related"}}
 
 
 def kinds(result: Result) -> list[tuple[str, tuple[Keyphrase, ...]]]:
@@ -61,7 +61,7 @@ def arrow_row(result: Result) -> dict[str, Any]:
     row = {"notices": [], **result.to_dict()}
     for kind, phrases in kinds(result):
         for data, phrase in zip(row[kind], phrases, strict=True):
-            data["variants"] = list(phrase.variants)
+            data["variants"], data["related"] = list(phrase.variants), phrase.related
             data["spans"] = [{"start": start, "end": end} for start, end in phrase.spans]
             data["sources"] = [source.to_dict() for source in phrase.sources]
             if phrase.explanation is not None:
@@ -91,7 +91,7 @@ def _arrow_type(hint: Any, pa: Any, omitted: set[str] | frozenset[str] = frozens
         return pa.list_(_arrow_type(get_args(hint)[0], pa))
     if NoneType in get_args(hint):
         return _arrow_type(next(inner for inner in get_args(hint) if inner is not NoneType), pa)
-    return {str: pa.string(), float: pa.float64(), int: pa.int64()}[hint]
+    return {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}[hint]
 
 
 def expanded_schema(schema: Any) -> Any:

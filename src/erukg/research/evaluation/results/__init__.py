@@ -8,6 +8,7 @@ from pathlib import Path
 from erukg.errors import InputError
 from erukg.research.evaluation.results import markdown
 from erukg.research.evaluation.results.ablations import ablation_part
+from erukg.research.evaluation.results.calibration import calibration_part
 from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.readers import readers_part
 from erukg.research.evaluation.results.runs import Runs, label, load_runs, reason
@@ -45,6 +46,7 @@ def _page(runs: Runs, plots: Plots) -> Iterator[str]:
     yield from retrieval_part(runs, plots)
     yield from ablation_part(runs, plots)
     yield from readers_part(runs)
+    yield from calibration_part(runs, plots)
     yield from _case_part(runs)
     yield from _sources(runs)
 

@@ -19,7 +19,7 @@ from erukg.errors import InputError
 __all__ = ["Group", "Run", "Runs", "Speed", "is_ours", "key", "label", "load_runs", "reason", "speeds"]
 
 _MAX_BYTES = 1 << 30
-_TASKS = ("keyphrases", "retrieval", "ablations", "case", "readers")
+_TASKS = ("keyphrases", "retrieval", "ablations", "case", "readers", "calibration")
 _REFERENCE = "erukg-extract"  # of speeds
 _NAMES = {
     "erukg-generate": "erukg generate",
@@ -77,6 +77,7 @@ class Runs:
     benchmarks: Sequence[Run]
     cases: Sequence[Run]
     readers: Sequence[Run]
+    calibrations: Sequence[Run]
 
 
 def load_runs(paths: Sequence[Path]) -> Runs:
@@ -93,6 +94,7 @@ def load_runs(paths: Sequence[Path]) -> Runs:
         by_task["benchmark"],
         by_task["case"],
         by_task["readers"],
+        by_task["calibration"],
     )
 
 

@@ -1,0 +1,75 @@
+"""Which absent phrases are given, and when none is: too little speaks for some, and others repeat a better one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import islice
+
+import numpy as np
+
+from erukg.core.folding import fold
+from erukg.core.neighbours import Glossary, Neighbourhood
+from erukg.core.pool import Pool
+from erukg.core.ranking import Ranked, Weights, rank_pool
+from erukg.core.settings import Settings
+
+__all__ = ["choose_absent", "is_unlike"]
+
+# Phrases looked at for each that is asked for, as some may be withheld.
+_SPARE = 5
+# The present phrases that they must not vary; a fixed number, so that asking for more does not change the first ones.
+_COMPARED = 10
+# A text of fewer words says too little for one neighbour's phrase to be trusted: so many must agree.
+_SHORT_TEXT = 30
+_AGREEING = 3
+
+_ENDING = re.compile(r"(?:ations?|ments?|ings?|ions?|ers?|ors?|ed|es|s|ally|al|ly|ity|ities|ive|able|ics?|e|y)$")
+_SHORTEST_STEM = 4
+
+
+def is_unlike(neighbourhood: Neighbourhood, settings: Settings) -> bool:
+    """Whether the text is so unlike the collection that its neighbours' phrases are withheld."""
+    return settings.abstain and neighbourhood.fit is not None and neighbourhood.fit < 0
+
+
+def choose_absent(
+    pool: Pool, weights: Weights, glossary: Glossary, settings: Settings, shown: Iterable[str], words: int, top_k: int
+) -> tuple[Ranked, list[str], list[bool]]:
+    """The best `top_k` absent phrases of a text of so many words that enough speaks for, beside the `shown` ones.
+
+    The last are whether each contains, or lies in, one of the best shown.
+
+    The pool knows its words (`Pool.with_words`).
+    """
+    ranked = rank_pool(pool, weights, settings, present=False, limit=_SPARE * top_k)
+    confidence, holders = ranked.confidence(weights.neighbourhood.fit), pool.holders[ranked.pool]
+    keep = np.ones(len(holders), np.bool_) if confidence is None else confidence >= settings.min_confidence
+    if settings.abstain and words < _SHORT_TEXT:
+        keep &= holders >= _AGREEING
+    ranked = ranked.take(np.flatnonzero(keep))
+    phrases = glossary.phrases(pool.glossary_ids[ranked.pool])
+    stems, others = [_stems(phrase) for phrase in phrases], {_stems(phrase) for phrase in islice(shown, _COMPARED)}
+    kept = list(range(len(phrases)))
+    if settings.drop_contained:
+        # No mere variant of a better one, nor of those shown.
+        first = {form: i for i, form in reversed(list(enumerate(stems)))}
+        kept = [i for i in kept if first[stems[i]] == i and stems[i] not in others]
+    kept = kept[:top_k]
+    related = [any(stems[i] in other or other in stems[i] for other in others) for i in kept]
+    return ranked.take(np.array(kept, np.int64)), [phrases[i] for i in kept], related
+
+
+def _stems(phrase: str) -> str:
+    """The phrase without the endings that make variants of it: "learned indexes" and "learning index" are equal.
+
+    With a space before and after each, so that one contains another as words.
+    """
+    return f" {' '.join(map(_stem, fold(phrase).split()))} "
+
+
+@lru_cache(maxsize=1 << 13)
+def _stem(word: str) -> str:
+    stem = _ENDING.sub("", word)
+    return stem if len(stem) >= _SHORTEST_STEM else word

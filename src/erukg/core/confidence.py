@@ -1,0 +1,56 @@
+"""How likely people are to choose a phrase: the one home of the numbers that were calibrated for it.
+
+`erukg evaluate calibration` fits them again; do so after any change of the ranking. A confidence means the same in
+every document, where scores only order the phrases of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ABSENT", "PRESENT", "SURE_FIT", "Band", "Calibration", "band_of"]
+
+Band: TypeAlias = Literal["strong", "fair", "weak"]
+
+
+#: From this fit on a text is surely like the collection; from here to 0, confidence in what others lend it goes to 0.
+SURE_FIT = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """logit p = constant + score · ln s + fit · (how much the text is like the collection's documents).
+
+    fit           0 where the collection does not matter
+    strong, fair  the lowest confidence of these bands; what is below both is weak
+    related       that of strong for a phrase that contains, or lies in, one of the other kind
+    """
+
+    constant: float
+    score: float
+    fit: float
+    strong: float
+    related: float
+    fair: float
+
+    def confidence(self, scores: NDArray[np.float64], fit: float | None) -> NDArray[np.float64]:
+        """The confidence of phrases with these scores above 0; a text whose `fit` is not known counts as typical."""
+        known = 1.0 if fit is None or self.fit == 0 else fit
+        logit = self.constant + self.score * np.log(scores) + self.fit * max(known, 0.0)
+        return min(max(known / SURE_FIT, 0.0), 1.0) / (1 + np.exp(-logit))
+
+
+PRESENT = Calibration(constant=-0.33, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
+ABSENT = Calibration(constant=-1.79, score=1.3, fit=0.44, strong=0.1, related=0.04, fair=0.015)
+
+
+def band_of(confidence: float, *, present: bool, related: bool = False) -> Band:
+    """A confidence in words. Of absent phrases few are ever sure, so they have bands of their own."""
+    calibration = PRESENT if present else ABSENT
+    if confidence >= (calibration.related if related else calibration.strong):
+        return "strong"
+    return "fair" if confidence >= calibration.fair else "weak"
