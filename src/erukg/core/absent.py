@@ -21,6 +21,7 @@ __all__ = ["choose_absent", "is_unlike"]
 _SPARE = 5
 # The present phrases that they must not vary; a fixed number, so that asking for more does not change the first ones.
 _COMPARED = 10
+_MORE = 4
 # A text of fewer words says too little for one neighbour's phrase to be trusted: so many must agree.
 _SHORT_TEXT = 30
 _AGREEING = 3
@@ -48,17 +49,29 @@ def choose_absent(
     keep = np.ones(len(holders), np.bool_) if confidence is None else confidence >= settings.min_confidence
     if settings.abstain and words < _SHORT_TEXT:
         keep &= holders >= _AGREEING
-    ranked = ranked.take(np.flatnonzero(keep))
-    phrases = glossary.phrases(pool.glossary_ids[ranked.pool])
-    stems, others = [_stems(phrase) for phrase in phrases], {_stems(phrase) for phrase in islice(shown, _COMPARED)}
-    kept = list(range(len(phrases)))
-    if settings.drop_contained:
-        # No mere variant of a better one, nor of those shown.
-        first = {form: i for i, form in reversed(list(enumerate(stems)))}
-        kept = [i for i in kept if first[stems[i]] == i and stems[i] not in others]
-    kept = kept[:top_k]
-    related = [any(stems[i] in other or other in stems[i] for other in others) for i in kept]
-    return ranked.take(np.array(kept, np.int64)), [phrases[i] for i in kept], related
+    open_ = np.flatnonzero(keep)
+    others = {_stems(phrase) for phrase in islice(shown, _COMPARED)}
+    # No mere variant of a better one, nor of those shown.
+    seen = set(others) if settings.drop_contained else set()
+    kept: list[int] = []
+    phrases: list[str] = []
+    related: list[bool] = []
+    # Few are withheld here, so not many more need be read than are asked for.
+    block = top_k + _MORE
+    for start in range(0, len(open_), block):
+        part = open_[start : start + block]
+        for k, phrase in zip(part.tolist(), glossary.phrases(pool.glossary_ids[ranked.pool[part]]), strict=True):
+            stems = _stems(phrase)
+            if len(kept) == top_k or stems in seen:
+                continue
+            if settings.drop_contained:
+                seen.add(stems)
+            kept.append(k)
+            phrases.append(phrase)
+            related.append(any(stems in other or other in stems for other in others))
+        if len(kept) == top_k:
+            break
+    return ranked.take(np.array(kept, np.int64)), phrases, related
 
 
 def _stems(phrase: str) -> str:

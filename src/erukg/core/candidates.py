@@ -113,10 +113,11 @@ def _known_runs(document: Document, glossary: Glossary, found: dict[str, list[Ch
 def _meaningful(document: Document, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """The chunks without dates and counts ("next Tuesday", "two days") and without mere owners ("the city's")."""
     words, query = document.words, len(document.words) <= QUERY_WORDS
-    empty = [] if query else [_is_empty(word) for word in words]
     for chunk in chunks:
         first, last, _ = chunk
-        if words[last - 1][-2:] != "'s" and (query or not empty[first] or not all(empty[first:last])):
+        if words[last - 1][-2:] == "'s":
+            continue
+        if query or not _is_empty(words[first]) or not all(map(_is_empty, words[first:last])):
             yield chunk
 
 

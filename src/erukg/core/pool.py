@@ -28,7 +28,7 @@ class Pool:
     phraseness_document   P(c | C_x)
     phraseness_neighbours Σ s̃ P(c | C̃_x')
     commonness            how many documents of D it describes; 1 for those that are not in the glossary
-    words_before          P_x(c), infinite for absent phrases
+    words_before          P_x(c), infinite for absent phrases; NaN for what is neither present nor absent
     joined                whether "of" joins its parts; only known of present phrases
     form                  factor for the kind of phrase it is
     words                 the words of the text at its first occurrence, as a range; empty where it has none
@@ -61,13 +61,15 @@ class Pool:
         phraseness_neighbours: NDArray[np.float64] | None = None,
         commonness: NDArray[np.float64] | None = None,
         holders: NDArray[np.float64] | None = None,
+        present: Sequence[Located] = (),
+        form: NDArray[np.float64] | None = None,
     ) -> Pool:
-        """Candidates with these pieces, none of which is in the text as far as is known (`with_places`).
+        """Candidates with these pieces, of which the first are `present`, with factors for the `form` of each.
 
         What is left out: no number, no phraseness, described by one document, held by one neighbour.
         """
         n = len(terms)
-        return cls(
+        pool = cls(
             terms,
             np.full(n, -1, np.int64) if glossary_ids is None else glossary_ids,
             np.zeros(n) if phraseness_document is None else phraseness_document,
@@ -80,6 +82,11 @@ class Pool:
             words=np.zeros((n, 2), np.int64),
             holders=np.ones(n) if holders is None else holders,
         )
+        if present:
+            pool._fill(slice(0, len(present)), present)
+        if form is not None:
+            pool.form[: len(form)] = form
+        return pool
 
     def with_places(self, places: Mapping[int, Located]) -> Pool:
         """The pool in which the candidates of these rows are in the text: all that their places tell is filled in."""
@@ -88,25 +95,24 @@ class Pool:
         rows = list(places)
         words_before, words = self.words_before.copy(), self.words.copy()
         single, joined = self.single.copy(), self.joined.copy()
-        words_before[rows] = [place.words_before for place in places.values()]
-        single[rows] = [" " not in place.fold for place in places.values()]
-        joined[rows] = [" of " in place.fold for place in places.values()]
-        words[rows] = [place.words for place in places.values()]
-        return replace(self, words_before=words_before, single=single, joined=joined, words=words)
+        copy = replace(self, words_before=words_before, single=single, joined=joined, words=words)
+        copy._fill(rows, list(places.values()))
+        return copy
 
-    def with_form(self, form: NDArray[np.float64]) -> Pool:
-        """The pool with the factors for the kinds of phrases that its first candidates are."""
-        factors = self.form.copy()
-        factors[: len(form)] = form
-        return replace(self, form=factors)
+    def _fill(self, rows: list[int] | slice, places: Sequence[Located]) -> None:
+        """Write what the places tell into arrays that no one else has seen yet."""
+        self.words_before[rows] = [place.words_before for place in places]
+        self.single[rows] = [" " not in place.fold for place in places]
+        self.joined[rows] = [" of " in place.fold for place in places]
+        self.words[rows] = np.array([place.words for place in places], np.int64).reshape(-1, 2)
 
     def without(self, rows: NDArray[np.int64]) -> Pool:
-        """The pool in which these candidates count as in the text, and score nothing."""
+        """The pool in which these candidates are neither present nor absent."""
         if not len(rows):
             return self
-        words_before, form = self.words_before.copy(), self.form.copy()
-        words_before[rows] = form[rows] = 0
-        return replace(self, words_before=words_before, form=form)
+        words_before = self.words_before.copy()
+        words_before[rows] = np.nan
+        return replace(self, words_before=words_before)
 
     def with_words(self, text: NDArray[np.int32], kinds: NDArray[np.int8]) -> Pool:
         """The pool with what the words of its absent phrases are, given the text's pieces and what each term is."""
@@ -137,12 +143,11 @@ def build_pool(
 ) -> Pool:
     """Ĉ_x = C_x ∪ Top_100(C_N(x), P_pn) (Eq. 10), every neighbour candidate still counted as absent."""
     n = len(candidates)
-    places = dict(enumerate(candidates))
     counts = np.array([len(candidate.spans) for candidate in candidates], np.int64)
     own_share = scoring.document_phraseness(counts, settings.frequency)
     if glossary is None or not len(neighbourhood.phrase_ids):
-        pool = Pool.of(own_terms, phraseness_document=own_share).with_places(places)
-        return pool.with_form(form_factors(candidates, None, settings))
+        form = form_factors(candidates, None, settings)
+        return Pool.of(own_terms, phraseness_document=own_share, present=candidates, form=form)
 
     own_ids = glossary.find(hash_phrases([candidate.fold for candidate in candidates]))
     others = neighbourhood.phrase_ids
@@ -155,15 +160,16 @@ def build_pool(
     phraseness = scoring.mix(settings.beta, in_document, shares)
     best = scoring.top_neighbour_candidates(phraseness, settings.neighbour_candidates)
     extra = best[(in_document[best] == 0) & (phraseness[best] > 0)]
-    pool = Pool.of(
+    return Pool.of(
         _join(own_terms, glossary.terms(others[extra])),
         glossary_ids=np.concatenate((own_ids, others[extra])),
         phraseness_document=np.concatenate((own_share, np.zeros(len(extra)))),
         phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
         commonness=np.concatenate((np.ones(n), glossary.counts(others[extra]).astype(np.float64))),
         holders=None if holders is None else np.concatenate((np.ones(n), holders[extra].astype(np.float64))),
-    ).with_places(places)
-    return pool.with_form(form_factors(candidates, own_ids >= 0, settings))
+        present=candidates,
+        form=form_factors(candidates, own_ids >= 0, settings),
+    )
 
 
 def look_up(

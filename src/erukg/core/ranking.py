@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -44,7 +44,10 @@ class Weights:
     ) -> Weights:
         """The weights of a text whose words and their pieces, all among `ids`, are given."""
         weights = document.astype(np.float64)
-        totals = np.concatenate(([0.0], np.cumsum(weights[np.searchsorted(ids, pieces.ids)])))
+        every = np.zeros(int(ids[-1]) + 1 if len(ids) else 0)
+        every[ids] = weights
+        totals = np.zeros(len(pieces.ids) + 1)
+        np.cumsum(every[pieces.ids], out=totals[1:])
         words = totals[pieces.starts[1:]] - totals[pieces.starts[:-1]]
         words[[word in JOINTS for word in text]] = np.nan
         return cls(ids, weights, neighbourhood, words)
@@ -58,11 +61,15 @@ class Weights:
         """ŵ, their mix."""
         return self.document if alpha == 1 else scoring.mix(alpha, self.document, self.neighbours)
 
-    def index(self, terms: Terms) -> Terms:
-        """The same phrases with positions in `ids` instead of vocabulary ids."""
+    @cached_property
+    def _places(self) -> NDArray[np.int32]:
         place = np.zeros(int(self.ids[-1]) + 1 if len(self.ids) else 0, np.int32)
         place[self.ids] = np.arange(len(self.ids), dtype=np.int32)
-        return Terms(terms.indptr, place[terms.ids])
+        return place
+
+    def index(self, terms: Terms) -> Terms:
+        """The same phrases with positions in `ids` instead of vocabulary ids."""
+        return Terms(terms.indptr, self._places[terms.ids])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,47 +107,39 @@ class Ranked:
 
 def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool, limit: int) -> Ranked:
     """Score the present or the absent candidates of the pool (Eqs. 4 to 12) and keep the best `limit`."""
-    rows = np.flatnonzero(np.isfinite(pool.words_before) == present)
+    rows = np.flatnonzero(np.isfinite(pool.words_before) if present else np.isinf(pool.words_before))
     gamma = settings.length_penalty if present else settings.absent_length_penalty
     mixed = weights.mixed(settings.alpha if present else settings.absent_alpha)
-    terms = weights.index(pool.terms)
-    whole, cover = _words(pool, terms, mixed, settings, present)
+    chosen, pieces = pool.terms.rows(rows)
+    terms = weights.index(chosen)
+    whole = cover = lead = least = np.ones(len(rows))
+    if present and settings.balance:
+        lead, least = scoring.balances(weights.words, pool.words[rows])
+    if not present and pool.begins is not None and pool.hidden is not None:
+        if settings.absent_parts < 1:
+            whole = scoring.whole_share(mixed, terms, pool.hidden[pieces], settings.absent_parts)
+        if settings.absent_cover > 0:
+            cover = scoring.cover(mixed, terms, pool.begins[pieces])
     evidence = Evidence(
         settings,
         present,
         pool,
         rows,
         phraseness=scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows]),
-        informativeness=scoring.informativeness(mixed, terms, gamma)[rows],
-        lead=np.ones(len(rows)),
-        least=np.ones(len(rows)),
-        whole_words=whole[rows],
-        cover=cover[rows],
+        informativeness=scoring.informativeness(mixed, terms, gamma),
+        lead=lead,
+        least=least,
+        whole_words=whole,
+        cover=cover,
     )
-    if present and settings.balance:
-        first, least = scoring.balances(weights.words, pool.words[rows])
-        evidence = replace(evidence, lead=first, least=least)
     factors = factor_values(evidence)
     scores = scoring.product(factors)
     if settings.diversity > 0:
         order = scoring.best(scores, len(scores))
-        kept, novelty = scoring.diversify(scores[order], terms.take(rows[order]), mixed, settings.diversity, limit)
+        kept, novelty = scoring.diversify(scores[order], terms.take(order), mixed, settings.diversity, limit)
         order = order[kept]
         factors[NOVELTY][order] = novelty
         scores = scores * factors[NOVELTY]
     else:
         order = scoring.best(scores, limit)
     return Ranked(scores, factors, evidence, mixed).take(order)
-
-
-def _words(
-    pool: Pool, terms: Terms, mixed: NDArray[np.float64], settings: Settings, present: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of every candidate, the share of its weight that is by whole words and that of its words with weight."""
-    whole = cover = np.ones(len(pool))
-    if not present and pool.begins is not None and pool.hidden is not None:
-        if settings.absent_parts < 1:
-            whole = scoring.whole_share(mixed, terms, pool.hidden, settings.absent_parts)
-        if settings.absent_cover > 0:
-            cover = scoring.cover(mixed, terms, pool.begins)
-    return whole, cover
