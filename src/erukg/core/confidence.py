@@ -44,8 +44,8 @@ class Calibration:
         return min(max(known / SURE_FIT, 0.0), 1.0) / (1 + np.exp(-logit))
 
 
-PRESENT = Calibration(constant=-0.33, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
-ABSENT = Calibration(constant=-1.79, score=1.3, fit=0.44, strong=0.1, related=0.04, fair=0.015)
+PRESENT = Calibration(constant=0.64, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
+ABSENT = Calibration(constant=-1.77, score=1.32, fit=0.46, strong=0.1, related=0.04, fair=0.015)
 
 
 def band_of(confidence: float, *, present: bool, related: bool = False) -> Band:

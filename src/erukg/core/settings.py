@@ -169,6 +169,7 @@ class Settings:
 
 _DEFAULTS = {f.name: f.default for f in dataclasses.fields(Settings)}
 _SCALES = {
-    True: {n: _DEFAULTS[n] for n in ("alpha", "phraseness", "length_penalty", "position", "single_word", "frequency")},
+    True: {n: _DEFAULTS[n] for n in ("alpha", "phraseness", "length_penalty", "position", "single_word", "frequency")}
+    | {n: _DEFAULTS[n] for n in ("generic", "loose", "part", "embedded", "known", "balance", "whole_phrases")},
     False: {name: value for name, value in _DEFAULTS.items() if name.startswith("absent_") or name == "beta"},
 }

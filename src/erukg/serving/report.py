@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from erukg.core.confidence import ABSENT, PRESENT
 from erukg.core.factors import FACTORS
 from erukg.core.results import Keyphrases
 from erukg.serving.bundle import inline_page
@@ -40,6 +41,7 @@ class Report:
             "collection": None if self.collection is None else {"documents": self.collection},
             "settings": {"alpha": self.alpha, "beta": self.beta},
             "factors": factor_info(),
+            "bands": band_info(),
             "made": self.made,
         }
         return f'{page}<script type="application/json" id="erukg-report">{escaped(about)[:-1]},"documents":[\n'
@@ -53,6 +55,14 @@ class Report:
 def factor_info() -> dict[str, dict[str, str]]:
     """The label and help of every factor of a score, as the page shows them."""
     return {factor.name: {"label": factor.label, "help": factor.help} for factor in FACTORS}
+
+
+def band_info() -> dict[str, dict[str, float]]:
+    """The lowest confidence of each band, by kind of phrase; `related` is that of strong for related phrases."""
+    return {
+        kind: {name: getattr(calibration, name) for name in ("strong", "related", "fair")}
+        for kind, calibration in (("present", PRESENT), ("absent", ABSENT))
+    }
 
 
 def report_row(text: str, found: Keyphrases, fields: Mapping[str, object] | None = None) -> dict[str, Any]:

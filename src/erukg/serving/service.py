@@ -29,7 +29,7 @@ from erukg.serving.limits import ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics, resident_bytes
 from erukg.serving.problems import Problem, json_response
-from erukg.serving.report import factor_info
+from erukg.serving.report import band_info, factor_info
 from erukg.serving.request_models import DocumentsRequest, RequestModels, check
 
 __all__ = ["PATHS", "Comparisons", "Service"]
@@ -176,6 +176,7 @@ class Service:
             "settings": settings,
             "styles": {style: Settings.styled(style).to_dict() for style in STYLES},
             "factors": factor_info(),
+            "bands": band_info(),
             "limits": dataclasses.asdict(self.limits),
         }
         return json_response(tasks.dump(about))

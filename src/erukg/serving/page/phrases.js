@@ -7,7 +7,7 @@ import { phraseKey, strengths } from "./text.js";
 const SOURCES_SHOWN = 2;
 
 // `choose(kind, index)` when one is clicked, `point(index or null)` when one is pointed at.
-export function phraseList(found, kind, { choose, point, shared }) {
+export function phraseList(found, kind, { choose, point, shared, bands }) {
   const strong = strengths(found);
   return el(
     "ol",
@@ -31,12 +31,26 @@ export function phraseList(found, kind, { choose, point, shared }) {
         },
         el("span", { class: "rank", "aria-hidden": "true" }, String(i + 1)),
         el("span", { class: "name" }, one.phrase, shared?.has(phraseKey(one.phrase)) && sharedMark()),
-        el("span", { class: "score" }, formatNumber(one.score)),
+        el("span", { class: "score" }, bandMark(one, bands), formatNumber(one.score)),
         el("span", { class: "line", vars: { "--strength": strong[i] } }),
       );
-      return el("li", {}, button, kind === "absent" && sourcesLine(one.sources));
+      return el("li", {}, button, variantsLine(one.variants), kind === "absent" && sourcesLine(one.sources));
     }),
   );
+}
+
+// How sure it is, in a word; nothing where settings were turned so far that this is not known.
+function bandMark(one, bands) {
+  if (!bands || one.confidence === undefined || one.confidence === null) return null;
+  const strong = one.related ? bands.related : bands.strong;
+  const band = one.confidence >= strong ? "strong" : one.confidence >= bands.fair ? "fair" : "weak";
+  const title = `confidence ${formatNumber(one.confidence)}: how likely people are to choose the phrase`;
+  return el("span", { class: `band ${band}`, title }, band);
+}
+
+// Other forms in the text that the phrase stands for.
+function variantsLine(variants) {
+  return variants?.length > 0 && el("p", { class: "from" }, el("span", { class: "share" }, `also: ${variants.join(", ")}`));
 }
 
 function sourcesLine(sources) {

@@ -19,6 +19,7 @@ const sheet = {
   alpha: 1,
   beta: 1,
   factors: {},
+  bands: {},
   baseline: null,
   chosen: null,
   opener: null,
@@ -30,6 +31,7 @@ let service = null; // what the service said about itself; none in a report
 export function startSheet(info, controls) {
   service = info;
   sheet.factors = info.factors;
+  sheet.bands = info.bands ?? {};
   turning = controls;
   byId("entry").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -99,11 +101,11 @@ export function openText(text, id = null) {
 }
 
 // A document whose phrases are known already, as all are in a report.
-export function openResult(document_, { settings, factors }) {
+export function openResult(document_, { settings, factors, bands = {} }) {
   putText(document_.id, document_.text);
   showText(document_.title || document_.id);
   sheet.result = document_.result;
-  Object.assign(sheet, { alpha: settings.alpha, beta: settings.beta, factors });
+  Object.assign(sheet, { alpha: settings.alpha, beta: settings.beta, factors, bands });
   drawResult();
 }
 
@@ -228,7 +230,7 @@ function drawLists() {
   const shared = baseline && new Set(baseline.results.map((one) => phraseKey(one.phrase)));
   const ours =
     result.present.length > 0
-      ? phraseList(result.present, "present", { choose, point, shared })
+      ? phraseList(result.present, "present", { choose, point, shared, bands: sheet.bands.present })
       : el("p", { class: "none" }, "No phrases were found in this text.");
   byId("beside").classList.toggle("two", baseline !== null);
   byId("beside").replaceChildren(
@@ -241,7 +243,7 @@ function drawLists() {
   );
   byId("absent-list").replaceChildren(
     result.absent.length > 0
-      ? phraseList(result.absent, "absent", { choose })
+      ? phraseList(result.absent, "absent", { choose, bands: sheet.bands.absent })
       : el("p", { class: "none" }, whyNoneAbsent()),
   );
   pressChosen();
