@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.test_document import texts
-from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, find_candidates, noun_phrases, penn_class
+from erukg.core.candidates import find_candidates, noun_phrases
 from erukg.core.document import Document
 from erukg.core.folding import fold
 from erukg.core.locating import Located, locate, words_before
+from erukg.core.word_classes import ADJECTIVE, NOUN, OTHER, penn_class
 from erukg.errors import InputError
 
 PAPER = nltk.RegexpParser("NP: {(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>}")
@@ -105,7 +106,7 @@ def test_candidates_count_every_occurrence_and_noun_phrases_their_own() -> None:
     document = Document.parse(text)
     classes = np.array([ADJECTIVE, NOUN, OTHER, NOUN], np.int8)
     assert [len(c.spans) for c in noun_phrases(document, classes)] == [1, 1]
-    found = find_candidates(document, classes)
+    found = find_candidates(document, classes, whole=False)
     assert folds(found) == ["sparse network", "network"]
     assert [len(c.spans) for c in found] == [1, 2]
     assert [c.words_before for c in found] == [0, 1]

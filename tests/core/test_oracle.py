@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import oracle
 from erukg import KeyphraseGenerator, Settings
 from erukg.core.backend import Encoding, Pieces
-from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER
 from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Neighbourhood, Source, Terms, WeightedTerms
+from erukg.core.word_classes import ADJECTIVE, NOUN, NUMBER, OTHER
 
 WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", "zeta", "iota"]
 CLASSES = {"N": NOUN, "J": ADJECTIVE, "C": NUMBER, "O": OTHER}
@@ -186,6 +186,10 @@ def check(case: oracle.Case) -> None:
             neighbour_candidates=case.neighbour_candidates,
             frequency=case.frequency,
             drop_contained=False,
+            whole_phrases=False,
+            merge=False,
+            known=1,
+            balance=0,
             diversity=0,
             max_words=case.max_words,
         ),
