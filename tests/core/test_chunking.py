@@ -176,7 +176,7 @@ def test_participles_and_their_adverbs() -> None:
 @pytest.mark.parametrize(
     ("marked", "expected"),
     [
-        ("Peel|N potatoes|N . Then fry|N onions|N", "potatoes | fry onions"),
+        ("Peel|N potatoes|N . Then fry|N onions|N . Serve|N", "Peel potatoes | fry onions | Serve"),
         ("Rinse|N . We left|B", "Rinse"),
         ("We bought|B a garlic|N press|N", "garlic press"),
         ("Peel|N potatoes|N . Add|N 2|C eggs|N", "potatoes | eggs"),
