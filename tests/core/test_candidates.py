@@ -189,20 +189,28 @@ def whole(text: str, tags: str, *known: str) -> dict[str, int]:
     return {found.form: found.alone for found in find_candidates(Document.parse(text), classes, glossary=glossary)}
 
 
-SENTENCE = "On Tuesday the newly built Port of Antwerp sold two tug boats in three days ."
-TAGS = "IN NNP DT RB VBN NNP IN NNP VBD CD NN NNS IN CD NNS ."
+SENTENCE = "On Tuesday the Port of Antwerp sold two freshly painted tug boats in three days ."
+TAGS = "IN NNP DT NNP IN NNP VBD CD RB VBN NN NNS IN CD NNS ."
 
 
 def test_whole_phrases_and_those_of_the_paper() -> None:
     found = whole(SENTENCE, TAGS)
-    assert found == {"newly built Port": 0, "built Port": 0, "Port of Antwerp": 1, "Antwerp": 0, "tug boats": 1}
+    assert list(found) == [
+        "Port",
+        "Port of Antwerp",
+        "Antwerp",
+        "freshly painted tug boats",
+        "painted tug boats",
+        "tug boats",
+    ]
+    assert {form for form, alone in found.items() if alone} == {"Port of Antwerp", "freshly painted tug boats"}
     classes = np.array([penn_class(t) for t in TAGS.split()], np.int8)
     paper = find_candidates(Document.parse(SENTENCE), classes, whole=False)
     assert forms(paper) == ["Tuesday", "Port", "Antwerp", "tug boats", "days"]
 
 
 def test_counts_and_dates_are_phrases_of_queries_alone() -> None:
-    assert whole("two days next week", "CD NNS JJ NN") == {"days": 1, "week": 1}
+    assert whole("last week", "JJ NN") == {"week": 1}
     assert whole(f"{SENTENCE} next week", f"{TAGS} JJ NN") == whole(SENTENCE, TAGS)
 
 
@@ -216,9 +224,9 @@ def test_what_the_glossary_knows_is_a_candidate_wherever_it_stands() -> None:
     tags = TAGS.replace("NN NNS IN", "VB VB IN")
     assert not any("boat" in form for form in whole(SENTENCE, tags))
     assert whole(SENTENCE, tags, "tug boats")["tug boats"] == -1
-    assert whole(SENTENCE, TAGS, "tug boats")["tug boats"] == 1
+    assert whole(SENTENCE, TAGS, "tug boats")["tug boats"] == 0
     assert "boats" not in whole(SENTENCE, tags, "boats"), "single words are left to the grammar"
-    assert "the newly built" not in whole(SENTENCE, tags, "the newly built"), "no phrase begins with an article"
+    assert "the Port" not in whole(SENTENCE, tags, "the Port"), "no phrase begins with an article"
 
 
 def test_a_part_counts_how_often_it_stands_alone() -> None:
