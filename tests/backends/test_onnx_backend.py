@@ -120,7 +120,7 @@ def with_head(model: Path, target: Path, **changes: np.ndarray | None) -> Path:
 def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path, classes: int) -> None:
     """Against the formula word by word, in windows that cut words, with a head of arbitrary numbers."""
     rng = np.random.default_rng(4)
-    shapes = {"tag_bias": 4, "tag_out": (classes, 4), "tag_out_bias": classes}
+    shapes = {"tag_bias": (4,), "tag_out": (classes, 4), "tag_out_bias": (classes,)}
     head = {name: rng.normal(size=shape) for name, shape in shapes.items()}
     head = {name: values.astype(np.float32) for name, values in head.items()}
     encoder = OnnxBackend.load(with_head(tiny_model, tmp_path / "m", **head))

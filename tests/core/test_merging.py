@@ -181,11 +181,10 @@ def test_nothing_is_lost_and_nothing_repeated(words: list[str], data: st.DataObj
     by_fold = {fold(run): run for run in runs}
     phrases = data.draw(st.lists(st.sampled_from(sorted(by_fold.values())), unique=True, min_size=1))
     number = st.sampled_from([1.0, 0.97, 0.9, 0.8, 0.75, 0.5, 0.2])
-    some = st.sets(st.sampled_from(phrases))
+    some, some_words = st.sets(st.sampled_from(phrases)), st.sets(st.sampled_from(words))
     scores = {phrase: data.draw(number) for phrase in phrases}
-    drawn = {name: sorted(data.draw(some)) for name in ("parts", "known")}
     text = " ".join(words)
-    kept = merged(text, scores, **drawn, light=data.draw(some))
+    kept = merged(text, scores, parts=data.draw(some), known=data.draw(some), light=data.draw(some_words))
     every = merged(text, scores, chosen=PLAIN.replace(merge=False, drop_contained=False))
     full = any(len(variants) == 5 for variants in kept.values())
     for form in every:
