@@ -10,9 +10,22 @@ import nltk
 import numpy as np
 import pytest
 
-from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER, noun_phrases, penn_class
+from erukg.core.candidates import noun_phrases
 from erukg.core.document import Document
 from erukg.core.tagging import tag_classes
+from erukg.core.word_classes import (
+    ADJECTIVE,
+    ADVERB,
+    COMPARATIVE,
+    GERUND,
+    NAME,
+    NOUN,
+    NUMBER,
+    OTHER,
+    PARTICIPLE,
+    VERB,
+    penn_class,
+)
 from erukg.errors import InputError, MissingExtraError
 from erukg.taggers import NltkTagger, SpacyTagger
 
@@ -47,7 +60,10 @@ def perceptron() -> object:
 
 def test_penn_classes() -> None:
     tags = ["NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "JJS", "CD", "VBG", "N", "", "CDX"]
-    assert [penn_class(t) for t in tags] == [NOUN] * 4 + [ADJECTIVE] * 3 + [NUMBER] + [OTHER] * 4
+    expected = [NOUN, NOUN, NAME, NAME, ADJECTIVE, COMPARATIVE, COMPARATIVE, NUMBER, GERUND, OTHER, OTHER, OTHER]
+    assert [penn_class(t) for t in tags] == expected
+    more = {"VBN": PARTICIPLE, "RB": ADVERB, "RBR": ADVERB, "VB": VERB, "VBD": VERB, "VBZ": VERB, "MD": VERB}
+    assert {t: penn_class(t) for t in more} == more
 
 
 def test_nltk_tags_our_words(perceptron: object) -> None:

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 from erukg.backends import ModelFolder, OnnxBackend, find_model
 from erukg.backends.batch import windows
 from erukg.backends.session import PEAKS, open_session
+from erukg.core.word_classes import CLASSES
 from erukg.errors import ModelError
 from tiny import write_model
 
@@ -115,10 +116,12 @@ def with_head(model: Path, target: Path, **changes: np.ndarray | None) -> Path:
     return folder
 
 
-def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("classes", [4, len(CLASSES)])
+def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path, classes: int) -> None:
     """Against the formula word by word, in windows that cut words, with a head of arbitrary numbers."""
     rng = np.random.default_rng(4)
-    head = {"tag_bias": rng.normal(size=4), "tag_out": rng.normal(size=(4, 4)), "tag_out_bias": rng.normal(size=4)}
+    shapes = {"tag_bias": (4,), "tag_out": (classes, 4), "tag_out_bias": (classes,)}
+    head = {name: rng.normal(size=shape) for name, shape in shapes.items()}
     head = {name: values.astype(np.float32) for name, values in head.items()}
     encoder = OnnxBackend.load(with_head(tiny_model, tmp_path / "m", **head))
     vocabulary = ["network", "neural", "2020", "7a", "quickly", "abc", "the", "", "graphical", "y9", "x" * 30]
@@ -127,7 +130,9 @@ def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path)
     ranges = windows(len(pieces.ids), encoder.window)
     outputs = [encoder._run(pieces.ids[a:b])[1] for a, b in ranges]
     cut = 0
-    for word, tag in enumerate(encoder.encode(pieces, np.empty(0, np.int32)).tags.tolist()):
+    tags = encoder.encode(pieces, np.empty(0, np.int32)).tags.tolist()
+    assert max(tags) < classes
+    for word, tag in enumerate(tags):
         first, end = int(pieces.starts[word]), int(pieces.starts[word + 1])
         if first == end:
             assert tag == 0
@@ -140,6 +145,10 @@ def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path)
     assert cut
 
 
+def tag_out(classes: int) -> dict[str, np.ndarray | None]:
+    return {"tag_out": np.zeros((classes, 4), np.float32), "tag_out_bias": np.zeros(classes, np.float32)}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -149,6 +158,8 @@ def test_a_tag_comes_from_first_and_last_piece(tiny_model: Path, tmp_path: Path)
         ({"tag_bias": np.zeros((2, 2), np.float32)}, "tag head of shapes"),
         ({"tag_bias": np.zeros(0, np.float32), "tag_out": np.zeros((4, 0), np.float32)}, "tag head of shapes"),
         ({"tag_out": np.zeros((3, 4), np.float32)}, "tag head of shapes"),
+        (tag_out(3), "tag head of shapes"),
+        (tag_out(len(CLASSES) + 1), "tag head of shapes"),
         ({"tag_out_bias": np.zeros(4, np.float16)}, "not float32"),
         ({"tag_bias": np.zeros(6, np.float32), "tag_out": np.zeros((4, 6), np.float32)}, "width 8 .* asks for 12"),
     ],

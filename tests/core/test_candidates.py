@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import nltk
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from core.test_document import texts
-from erukg.core.candidates import ADJECTIVE, NOUN, OTHER, find_candidates, noun_phrases, penn_class
+from erukg.core.candidates import find_candidates, noun_phrases
 from erukg.core.document import Document
 from erukg.core.folding import fold
+from erukg.core.hashing import hash_phrases
 from erukg.core.locating import Located, locate, words_before
+from erukg.core.neighbours import Glossary
+from erukg.core.word_classes import ADJECTIVE, NOUN, OTHER, penn_class
 from erukg.errors import InputError
 
 PAPER = nltk.RegexpParser("NP: {(<NN.*|JJ.*>+<NN.*|CD>)|<NN.*>}")
@@ -105,7 +111,7 @@ def test_candidates_count_every_occurrence_and_noun_phrases_their_own() -> None:
     document = Document.parse(text)
     classes = np.array([ADJECTIVE, NOUN, OTHER, NOUN], np.int8)
     assert [len(c.spans) for c in noun_phrases(document, classes)] == [1, 1]
-    found = find_candidates(document, classes)
+    found = find_candidates(document, classes, whole=False)
     assert folds(found) == ["sparse network", "network"]
     assert [len(c.spans) for c in found] == [1, 2]
     assert [c.words_before for c in found] == [0, 1]
@@ -161,3 +167,69 @@ def test_candidates_know_their_position() -> None:
     text = "We , too , like nets"
     found = tagged(text, "PRP , RB , VBP NNS")
     assert [c.words_before for c in found] == [3] == words_before(Document.parse(text), [text.index("nets")]).tolist()
+
+
+class Listed:
+    """A glossary of a few phrases, as far as candidates ask it."""
+
+    def __init__(self, *phrases: str) -> None:
+        self.known = hash_phrases([fold(phrase) for phrase in phrases]).tolist()
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return np.array([self.known.index(h) if h in self.known else -1 for h in hashes.ravel().tolist()], np.int64)
+
+
+def whole(text: str, tags: str, *known: str) -> dict[str, int]:
+    """The whole phrases of a text, each with how many of its occurrences stand alone."""
+    classes = np.array([penn_class(t) for t in tags.split()], np.int8)
+    glossary = cast(Glossary, Listed(*known)) if known else None
+    return {found.form: found.alone for found in find_candidates(Document.parse(text), classes, glossary=glossary)}
+
+
+SENTENCE = "On Tuesday the Port of Antwerp sold two freshly painted tug boats in three days ."
+TAGS = "IN NNP DT NNP IN NNP VBD CD RB VBN NN NNS IN CD NNS ."
+
+
+def test_whole_phrases_and_those_of_the_paper() -> None:
+    found = whole(SENTENCE, TAGS)
+    assert list(found) == [
+        "Port",
+        "Port of Antwerp",
+        "Antwerp",
+        "freshly painted tug boats",
+        "painted tug boats",
+        "tug boats",
+    ]
+    assert {form for form, alone in found.items() if alone} == {"Port of Antwerp", "freshly painted tug boats"}
+    classes = np.array([penn_class(t) for t in TAGS.split()], np.int8)
+    paper = find_candidates(Document.parse(SENTENCE), classes, whole=False)
+    assert forms(paper) == ["Tuesday", "Port", "Antwerp", "tug boats", "days"]
+
+
+def test_counts_and_dates_are_phrases_of_queries_alone() -> None:
+    assert whole("last week", "JJ NN") == {"week": 1}
+    assert whole(f"{SENTENCE} next week", f"{TAGS} JJ NN") == whole(SENTENCE, TAGS)
+
+
+def test_mere_owners_are_no_phrases() -> None:
+    found = whole(f"{SENTENCE} Ada Byron's notes", f"{TAGS} NNP NNP NNS")
+    assert "notes" in found
+    assert not any("Byron" in form for form in found)
+
+
+def test_what_the_glossary_knows_is_a_candidate_wherever_it_stands() -> None:
+    tags = TAGS.replace("NN NNS IN", "VB VB IN")
+    assert not any("boat" in form for form in whole(SENTENCE, tags))
+    assert whole(SENTENCE, tags, "tug boats")["tug boats"] == -1
+    assert whole(SENTENCE, TAGS, "tug boats")["tug boats"] == 0
+    assert "boats" not in whole(SENTENCE, tags, "boats"), "single words are left to the grammar"
+    assert "the Port" not in whole(SENTENCE, tags, "the Port"), "no phrase begins with an article"
+
+
+def test_a_part_counts_how_often_it_stands_alone() -> None:
+    text = "The new ferries and the ferries ran . Ferries sank , new ferries ran on and on ."
+    tags = "DT JJ NNS CC DT NNS VBD . NNS VBD , JJ NNS VBD RB CC RB ."
+    assert whole(text, tags) == {"new ferries": 2, "ferries": 2}

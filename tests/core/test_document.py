@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erukg.core.candidates import NOUN, noun_phrases
+from erukg.core.candidates import noun_phrases
 from erukg.core.document import Document
 from erukg.core.folding import fold
 from erukg.core.text.lines import uniform
 from erukg.core.text.words import ASCII_TOKEN, TOKEN
+from erukg.core.word_classes import NOUN
 
 FRAGMENTS = [
     *("deep", "Networks", "k", "means", "95", "e.g.", "U.S.", "don't", "Newton's", "users'", "état", "naïve"),

@@ -99,6 +99,15 @@ def test_phrases_of_a_text(tiny_generator: KeyphraseGenerator) -> None:
     assert [TEXT[a:b] for a, b in spans["sea ice images"]] == ["sea ice images", "sea-ice images"]
 
 
+def test_a_model_of_four_classes_finds_whole_phrases(tiny_encoder: OnnxBackend) -> None:
+    text = "The library of images is large, and we show that the library of images is not the archive that we propose."
+    assert len(tiny_encoder.folder.config["tag_classes"]) == 4
+    generator = KeyphraseGenerator(tiny_encoder)
+    assert "library of images" in {k.phrase for k in generator.generate(text).present}
+    paper = {k.phrase for k in generator.generate(text, settings=Settings.paper()).present}
+    assert paper == {"library", "images", "archive"}
+
+
 def test_top_k_is_a_prefix(tiny_generator: KeyphraseGenerator) -> None:
     everything = tiny_generator.generate(TEXT, top_k=50).present
     assert tiny_generator.generate(TEXT, top_k=3).present == everything[:3]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import oracle
 from erukg import KeyphraseGenerator, Settings
 from erukg.core.backend import INNER, WORD, Encoding, Pieces
-from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER
 from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Neighbourhood, Source, Terms, WeightedTerms
+from erukg.core.word_classes import ADJECTIVE, NOUN, NUMBER, OTHER
 
 # The last two are also how others begin.
 WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", "zeta", "iota", "om", "ka"]
@@ -207,6 +207,10 @@ def check(case: oracle.Case) -> None:
             drop_contained=False,
             abstain=False,
             min_confidence=0,
+            whole_phrases=False,
+            merge=False,
+            known=1,
+            balance=0,
             diversity=0,
             max_words=case.max_words,
         ),

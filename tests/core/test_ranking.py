@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from erukg.core import scoring
+from erukg.core.backend import Pieces
 from erukg.core.neighbours import Neighbourhood, Terms, WeightedTerms
 from erukg.core.ranking import Weights
 
@@ -18,8 +22,19 @@ def test_the_best_are_those_of_a_full_sort(values: list[float], limit: int) -> N
     assert scoring.best(scores, limit).tolist() == order[:limit]
 
 
+def combined(
+    weights: dict[int, float], words: dict[str, list[int]] | None = None, near: Neighbourhood | None = None
+) -> Weights:
+    """The weights of a text that consists of these words, each with its pieces."""
+    words = words or {}
+    starts = np.concatenate(([0], np.cumsum([len(ids) for ids in words.values()]))).astype(np.int64)
+    pieces = Pieces(np.array([i for ids in words.values() for i in ids], np.int32), starts)
+    ids, values = np.array(list(weights), np.int32), np.array(list(weights.values()), np.float32)
+    return Weights.combine(ids, values, near or Neighbourhood.empty(), list(words), pieces)
+
+
 def test_terms_are_found_among_the_weights() -> None:
-    weights = Weights.combine(np.array([3, 7, 9], np.int32), np.array([1, 2, 3], np.float32), Neighbourhood.empty())
+    weights = combined({3: 1, 7: 2, 9: 3})
     terms = Terms(np.array([0, 2, 2, 3]), np.array([9, 3, 7], np.int32))
     assert weights.index(terms).ids.tolist() == [2, 0, 1]
     other = Terms(np.array([0, 1]), np.array([7], np.int32))
@@ -35,9 +50,31 @@ def test_neighbours_weights_are_read_only_when_they_count() -> None:
 
     none, nothing = np.empty(0, np.int64), np.empty(0, np.float32)
     near = Neighbourhood(none, nothing, none, nothing, read_terms)
-    weights = Weights.combine(np.array([3], np.int32), np.array([2], np.float32), near)
+    weights = combined({3: 2}, near=near)
     assert weights.mixed(1.0).tolist() == [2.0]
     assert not read
     assert weights.mixed(0.5).tolist() == [3.0]
     assert weights.neighbours.tolist() == [4.0]
     assert read == [1]
+
+
+def test_a_word_weighs_as_much_as_its_pieces() -> None:
+    words = {"fjord": [3, 7], "of": [7], "!": [], "ferries": [9, 3, 3]}
+    weights = combined({3: 1, 7: 2, 9: 4}, words)
+    np.testing.assert_array_equal(weights.words, [3, np.nan, 0, 6])
+
+
+@given(
+    st.lists(st.one_of(st.just(math.nan), st.floats(0, 8), st.just(0.0)), min_size=1, max_size=12),
+    st.lists(st.tuples(st.integers(0, 11), st.integers(0, 12)), max_size=8),
+)
+def test_balances_are_those_of_a_plain_loop(words: list[float], drawn: list[tuple[int, int]]) -> None:
+    ranges = [(a, b) for a, b in drawn if a < b <= len(words)]
+    first, least = scoring.balances(np.array(words), np.array(ranges, np.int64).reshape(-1, 2))
+    for (a, b), lead, lightest in zip(ranges, first.tolist(), least.tolist(), strict=True):
+        weights = [w for w in words[a:b] if not math.isnan(w)]
+        mean = max(sum(weights) / max(len(weights), 1), 1e-9)
+        # A word that only joins others is no reason to hold a phrase back.
+        checked = (math.inf if math.isnan(words[a]) else words[a], min(weights, default=math.inf))
+        expected = [min(max(w / mean, 0.05), 1) if b - a > 1 else 1.0 for w in checked]
+        assert [lead, lightest] == pytest.approx(expected)

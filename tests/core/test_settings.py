@@ -5,6 +5,7 @@ import math
 import pytest
 
 from erukg import Settings
+from erukg.core.settings import STYLES
 from erukg.errors import SettingsError
 
 
@@ -15,6 +16,10 @@ def test_paper_settings() -> None:
     assert (paper.absent_phraseness, paper.absent_length_penalty, paper.position) == (1.5, -0.25, 1.0)
     assert not paper.frequency
     assert not paper.drop_contained
+    assert not paper.whole_phrases
+    assert not paper.merge
+    neutral = {"generic": 1.0, "loose": 1.0, "part": 1.0, "embedded": 1.0, "known": 1.0, "balance": 0.0}
+    assert {name: paper.to_dict()[name] for name in neutral} == neutral
 
 
 def test_replace_and_round_trip() -> None:
@@ -59,3 +64,22 @@ def test_extraction_does_not_use_neighbours() -> None:
     assert Settings.paper().uses_neighbours
     assert not Settings.paper(alpha=1, beta=1).uses_neighbours
     assert not Settings.paper(neighbours=0).uses_neighbours
+
+
+def test_styles_change_the_defaults() -> None:
+    assert set(STYLES) == {"balanced", "complete", "short", "long"}
+    assert Settings.styled("balanced") == Settings()
+    assert not Settings.styled("complete").merge
+    short, long = Settings.styled("short"), Settings.styled("long")
+    assert short.length_penalty > Settings().length_penalty > long.length_penalty
+    assert short.single_word > Settings().single_word > long.single_word
+    assert Settings.styled("long", length_penalty=-3).length_penalty == -3
+    assert Settings.styled("complete", max_words=3) == Settings.styled("complete").replace(max_words=3)
+
+
+def test_an_unknown_style_is_refused_in_one_sentence() -> None:
+    with pytest.raises(SettingsError) as refused:
+        Settings.styled("completed")
+    assert str(refused.value) == "There is no style 'completed'; did you mean 'complete'?"
+    with pytest.raises(SettingsError, match=r"^There is no style 'xyzzy'; use balanced, complete, short.* long\.$"):
+        Settings.styled("xyzzy")

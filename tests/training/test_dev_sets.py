@@ -85,30 +85,30 @@ def test_the_official_stemmed_gold_is_used_where_there_is_one(rows: list[dict[st
 
 def test_candidates_count_all_their_occurrences(dev: Path, vocabulary: Vocabulary) -> None:
     first, second = load_dev(dev.parent, 0, vocabulary)["harbour"]
-    assert first.folds[:2] == ("tide table", "small harbour")
-    assert first.pools["tuned"].words_before[:2].tolist() == [0, 3]
+    for name in ("paper", "tuned"):
+        assert [candidate.fold for candidate in first.candidates[name]][:2] == ["tide table", "small harbour"]
+        assert first.pools[name].words_before[:2].tolist() == [0, 3]
     share = first.pools["tuned"].phraseness_document
     assert share[0] == pytest.approx(3 * share[1]), "also the tide-table"
-    assert second.pieces.tolist() == vocabulary.pieces("Water level gauges By gauges .".split()).ids.tolist()
+    folds = {name: {candidate.fold for candidate in found} for name, found in first.candidates.items()}
+    assert folds["tuned"] - folds["paper"] == {"tide table of wave"}
+    assert second.pieces.ids.tolist() == vocabulary.pieces("Water level gauges By gauges .".split()).ids.tolist()
     assert len(load_dev(dev.parent, 1, vocabulary)["harbour"]) == 1
 
 
-def test_rows_of_earlier_versions_are_read(tmp_path: Path, vocabulary: Vocabulary) -> None:
-    terms = vocabulary.phrase_terms(["tide table", "crabs"])
-    candidates = [
-        {"terms": terms.ids[a:b].tolist(), "position": 3 * i, "count": 2 - i, "key": i}
-        for i, (a, b) in enumerate(zip(terms.indptr[:-1], terms.indptr[1:], strict=True))
-    ]
-    row = {"ids": terms.ids.tolist(), "candidates": candidates, "gold": [0]}
-    write_rows(tmp_path / "old.jsonl", [row, {**row, "gold": []}])
-    (document,) = load_dev(tmp_path, 0, vocabulary)["old"]
-    assert document.gold == {"0": 0}
-    assert (document.folds, document.stems) == (("tide table", "crab"), ("0", "1"))
-    assert document.pools["tuned"].phraseness_document.tolist() == pytest.approx([2 / 3, 1 / 3])
-    for bad in ({**row, "ids": [9999]}, {"gold": [1]}, {"text": "a b", "tags": "1", "stems": {}, "gold": {"a": 0}}):
-        write_rows(tmp_path / "old.jsonl", [bad])
-        with pytest.raises(TrainingError, match="Line 1"):
+def test_rows_that_cannot_be_ranked_are_refused(tmp_path: Path, vocabulary: Vocabulary) -> None:
+    good = {"text": "Tide tables", "tags": "11", "stems": {"tide table": "tide tabl"}, "gold": {"tide tabl": 0}}
+    without_gold = {**good, "gold": {}}
+    path = write_rows(tmp_path / "some.jsonl", [without_gold, good])
+    (document,) = load_dev(tmp_path, 0, vocabulary)["some"]
+    assert document.gold == {"tide tabl": 0}
+    for change, said in (({"text": None}, ""), ({"tags": "1"}, "1 tag classes for 2 words")):
+        write_rows(path, [good, {**good, **change}])
+        with pytest.raises(TrainingError, match=f"Line 2 .*{said}"):
             load_dev(tmp_path, 0, vocabulary)
+    write_rows(path, [{"ids": [1], "candidates": [], "gold": [0]}])
+    with pytest.raises(TrainingError, match=r"Line 1 .*\(it has no text\); prepare the folder again"):
+        load_dev(tmp_path, 0, vocabulary)
 
 
 def test_a_gold_phrase_counts_once() -> None:
@@ -122,7 +122,7 @@ def test_scores_of_sets_are_means_over_documents(dev: Path, vocabulary: Vocabula
 
     def weights(texts: list[NDArray[np.int32]]) -> NDArray[np.float32]:
         """Every term weighs the same in the first document; in the second nothing does, so nothing is predicted."""
-        return np.array([np.full(vocabulary.size, text is documents[0].pieces) for text in texts], np.float32)
+        return np.array([np.full(vocabulary.size, text is documents[0].pieces.ids) for text in texts], np.float32)
 
     scores = score_documents({"harbour": documents}, weights, batch=1)
     assert scores.documents == 2

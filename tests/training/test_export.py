@@ -175,11 +175,11 @@ def test_the_card_tells_of_the_run(exported: dict[str, Path]) -> None:
     for part in (
         "# tiny",
         "| title | 100 |",
-        "λ_q 0.03",
+        "λ_q 0.05",
         "| made-up |",
         "Apache-2.0",
         "## Limits",
-        "60 steps",
+        "120 steps",
     ):
         assert part in card, part
     summary = {"config": preset("tiny").to_dict(), "notes": ["tags: once more by hand"]}

@@ -36,16 +36,21 @@ def stage(name: str, **changes: object) -> dict[str, object]:
 
 
 def test_every_stage_learns(tiny_run: Path) -> None:
-    for name, part in (("mlm", "mlm"), ("splade", "rank"), ("splade", "dense"), ("splade", "tags")):
+    for name, part, left in (
+        ("mlm", "mlm", 0.9),
+        ("splade", "rank", 0.5),
+        ("splade", "dense", 0.5),
+        ("splade", "tags", 0.5),
+    ):
         rows = log(tiny_run, name)
-        assert rows[-1][part] < 0.9 * rows[0][part], (name, part)
+        assert rows[-1][part] < left * rows[0][part], (name, part)
     rows = log(tiny_run, "tags")  # goes on where the joint stage left it, so there is little left to gain
     assert rows[-1]["tags"] < rows[0]["tags"]
     summary = json.loads((tiny_run / "model" / "run.json").read_text())
     assert summary["dev"]["best"] > 15
     assert summary["tag_accuracy"] > 0.7
     assert 2 < summary["dev"]["terms"] < 250
-    assert summary["stages"]["splade"]["steps"] == 60
+    assert summary["stages"]["splade"]["steps"] == 120
     assert load_base(tiny_run / "model")[0].shape.vocab_size == 500
     assert len(list((tiny_run / "checkpoints").iterdir())) <= 2
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from erukg.core.candidates import ADJECTIVE, NOUN, NUMBER, OTHER, penn_class
 from erukg.core.document import Document
+from erukg.core.word_classes import ADJECTIVE, CLASSES, NOUN, NUMBER, OTHER, penn_class
 from erukg.errors import TrainingError
 from erukg.training.pieces import load_tokenizer
 from erukg.training.tagged import LONGEST, prepare_tagged, read_tagged, tag_files
@@ -105,7 +105,8 @@ def test_tagged_text_is_taken_as_it_is(tmp_path: Path) -> None:
     ]
     tokenizer = write_tokenizer(tmp_path / "t.json")
     summary = prepare_tagged(read_tagged(path), tokenizer, tmp_path / "out", held_out=1, quiet=True)
-    assert summary.classes == {"OTHER": 1, "NOUN": 2, "ADJECTIVE": 1, "NUMBER": 1}
+    counts = {"OTHER": 1, "NOUN": 2, "ADJECTIVE": 1, "NUMBER": 1}
+    assert summary.classes == {**dict.fromkeys(CLASSES, 0), **counts}
     pairs = [(["wave"], ["NN"]), (["of"], ["IN"])]
     assert prepare_tagged(pairs, tokenizer, tmp_path / "out", held_out=1, quiet=True).documents == 2
     path.write_text("The DT\n")

@@ -104,6 +104,7 @@ class _Tagged:
                 letters[k] = "C"
             elif cased and not word[0].isupper():
                 letters[k] = "N"
+        commands: list[int] = []
         for k, special in enumerate([SPECIAL.get(word.lower()) for word in words]):
             if special is None or not usable[k]:
                 continue
@@ -113,9 +114,13 @@ class _Tagged:
             elif special != IMPERATIVE:
                 letters[k] = special
             elif self.breaks[k] and not self.query and words[k][0].isupper() and self._goes_on(k):
-                letters[k] = "O"
+                commands.append(k)
             if special == "O" and words[k].lower() == "al" and k > 1 and words[k - 1].lower() == "et":
                 letters[k - 2] = "O"
+        # Instructions have several; one alone is more likely a noun: "Heat pumps are quiet."
+        if len({words[k] for k in commands}) > 1:
+            for k in commands:
+                letters[k] = "O"
         return "".join(letters)
 
     def _goes_on(self, k: int) -> bool:

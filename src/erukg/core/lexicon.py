@@ -115,8 +115,8 @@ OF, AND, UNIT, IMPERATIVE = "F", "A", "U", "M"
 _UNITS = _words(
     "g kg mg ml l cm mm m km v w minutes minute hours hour days day weeks week months month years year seconds second",
     "percent per people patients participants grams gram litres liters tablespoons tablespoon teaspoons teaspoon cups",
-    "cup times points million billion thousand hundred dozen pounds euros dollars degrees miles metres meters feet",
-    "inches pages words men women children subjects cases samples tbsp tsp oz lb",
+    "cup times points million billion thousand hundred dozen pounds euros dollars degrees mile miles metre metres",
+    "meter meters feet inches pages words men women children subjects cases samples tbsp tsp oz lb",
 )
 # Verbs that instructions begin with and that are nouns or adjectives elsewhere.
 _IMPERATIVES = _words(
@@ -135,5 +135,4 @@ SPECIAL: dict[str, str] = {
     **dict.fromkeys(NEVER, "O"),
     "of": OF,
     "and": AND,
-    "&": AND,
 }

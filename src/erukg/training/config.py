@@ -208,10 +208,10 @@ PRESETS: dict[str, TrainConfig] = {
     ),
     "tiny": TrainConfig(
         mlm=Stage(steps=40, batch=16, learning_rate=2e-3, warmup_steps=2),
-        splade=Stage(steps=60, batch=16, learning_rate=4e-3, warmup_steps=4),
+        splade=Stage(steps=120, batch=16, learning_rate=3e-3, warmup_steps=4),
         tags=Stage(steps=20, batch=16, learning_rate=2e-3),
-        lambda_reference=0.03,
-        lambda_document=0.03,
+        lambda_reference=0.05,
+        lambda_document=0.05,
         document_length=64,
         reference_length=16,
         length_step=16,
