@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from erukg.core.document import Document
 from erukg.core.folding import fold_word
 from erukg.core.lexicon import (
+    AUDIENCE,
     COMPOUNDING,
     DETERMINERS,
     IMPERATIVE,
@@ -25,6 +26,7 @@ from erukg.core.lexicon import (
     TIMES,
     TRANSPARENT,
     UNIT,
+    VERBS,
     WEAK_OR_ORDINAL,
 )
 
@@ -136,11 +138,16 @@ class _Tagged:
             if not owners and not run.strip("NJnj"):
                 # Nouns and adjectives alone, as nearly all are: there is nothing to cut but adjectives at the end.
                 if length := len(run.rstrip("Jj")):
-                    out.append((match.start(), match.start() + length))
+                    out.append(self._without_verb(match.start(), match.start() + length))
                 continue
             for part in self.without_numbers(*match.span()):
-                out += self.without_roles(*part)
+                out += [self._without_verb(*each) for each in self.without_roles(*part)]
         return out
+
+    def _without_verb(self, i: int, j: int) -> Range:
+        if j - i > 1 and self.words[j - 1] in VERBS and _is_plural(self.words[j - 2]):
+            return i, j - 1
+        return i, j
 
     def without_numbers(self, i: int, j: int) -> Iterator[Range]:
         """The run cut at numbers that count something; "type 2 diabetes" and "Thirty Years' War" stay whole."""
@@ -298,8 +305,7 @@ class _Tagged:
         before, after = self.words[k - 1].lower(), self.words[k].lower()
         if self.letters[k - 1] not in "NP":
             return False
-        plural = before.endswith("s") and not before.endswith(_NOT_PLURAL) and before not in _UNCOUNTABLE
-        return (plural and len(before) > 3) or (self.letters[k] in "JV" and after not in COMPOUNDING)
+        return _is_plural(before) or after in AUDIENCE or (self.letters[k] in "JV" and after not in COMPOUNDING)
 
     def _pairs(self, i: int, j: int) -> Iterator[Range]:
         while j - i > 3:
@@ -323,6 +329,10 @@ class _Tagged:
                 if free and self.letters[a + length - 1] != "C" and known(a, a + length):
                     found.append((a, a + length))
         return sorted(found)
+
+
+def _is_plural(word: str) -> bool:
+    return word[-1] == "s" and len(word) > 3 and not word.endswith(_NOT_PLURAL) and word not in _UNCOUNTABLE
 
 
 def _is_name(word: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "AND",
+    "AUDIENCE",
     "COMPOUNDING",
     "DETERMINERS",
     "FUNCTION_WORDS",
@@ -17,6 +18,7 @@ __all__ = [
     "TIMES",
     "TRANSPARENT",
     "UNIT",
+    "VERBS",
     "WEAK",
     "WEAK_OR_ORDINAL",
 ]
@@ -108,6 +110,17 @@ ROLES = _words(
 COMPOUNDING = _words(
     "free based like friendly related specific aware proof rich poor wide oriented driven resistant sensitive",
     "dependent independent only cancelling canceling",
+)
+
+# Whom a query is for, which it says at its end: "running jacket women".
+AUDIENCE = _words(
+    "women men kids children adults beginners seniors students teens girls boys babies toddlers dogs cats"
+)
+# Verbs that taggers take for nouns; after a plural they are verbs: "neighbours share".
+VERBS = _words(
+    "share show work run play place report cause help plan offer move change drop form need want hope fear love vote",
+    "talk call meet face hold host join act lead cost yield suffer benefit vary remain become make take get go grow",
+    "die live save spend score claim flood lack match rise fall increase decrease",
 )
 
 # What these words are in the grammar of `erukg.core.chunking`, whatever their tag.
