@@ -80,6 +80,7 @@ def test_roles_are_cut_from_names(marked: str, expected: str) -> None:
 def test_a_title_before_a_name_may_be_left_out() -> None:
     assert parts("They met|B President|P Ada|P Lindqvist|P then") == "Ada Lindqvist"
     assert parts("They met|B Joan|P Ada|P Lindqvist|P then") == ""
+    assert parts("They met|B President|P Lindqvist|P then") == ""
     marked = "they met|B president|P ada|P lindqvist|P then"
     assert parts(marked) == "", "a name has a capital where others have"
     assert ("ada lindqvist", False) in chunks((marked + MORE).lower().replace("|p", "|P").replace("|b", "|B"))
