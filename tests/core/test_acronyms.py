@@ -39,7 +39,7 @@ def test_long_forms_are_found(text: str, expected: dict[str, str]) -> None:
         "rail transit (LRT)",
         "plan B (B)",
         "two boats (Bs)",
-        "out in the dark of night (ON)",
+        "east in the dark at night (EN)",
         "a wide open year (2019)",
         "the light rail transit (lrt)",
         "",
