@@ -38,6 +38,8 @@ def test_long_forms_are_found(text: str, expected: dict[str, str]) -> None:
         "light electrified rail transit (LRT)",
         "rail transit (LRT)",
         "plan B (B)",
+        "two boats (Bs)",
+        "east in the dark at night (EN)",
         "a wide open year (2019)",
         "the light rail transit (lrt)",
         "",

@@ -80,6 +80,10 @@ def test_roles_are_cut_from_names(marked: str, expected: str) -> None:
 def test_a_title_before_a_name_may_be_left_out() -> None:
     assert parts("They met|B President|P Ada|P Lindqvist|P then") == "Ada Lindqvist"
     assert parts("They met|B Joan|P Ada|P Lindqvist|P then") == ""
+    assert parts("They met|B President|P Lindqvist|P then") == ""
+    marked = "they met|B president|P ada|P lindqvist|P then"
+    assert parts(marked) == "", "a name has a capital where others have"
+    assert ("ada lindqvist", False) in chunks((marked + MORE).lower().replace("|p", "|P").replace("|b", "|B"))
 
 
 @pytest.mark.parametrize(
@@ -131,6 +135,8 @@ def test_and_joins_what_the_text_joins_again() -> None:
         ("A village|N 11|C miles|N off|R in Model|N 2024|C we", "village | Model"),
         ("It ended|B the Thirty|C Years'|P War|P at|B last|J", "Thirty Years' War"),
         ("By June|P 12|C visitors|N had|B come|V", "June | visitors"),
+        ("In one village|N 1850|C barns|N burnt|B", "village | barns"),
+        ("A 40|C metre|N tower|N fell|B", "tower"),
     ],
 )
 def test_numbers_count_or_name(marked: str, expected: str) -> None:

@@ -14,7 +14,7 @@ from erukg.core.locating import Located, locate
 PRIMES = Settings(generic=0.3, loose=0.5, part=0.7, embedded=0.11, known=1.3)
 TEXT = (
     "The results of harbour dredging. The Port of Antwerp pays for harbour dredging, the loss of crabs, results, and "
-    "a sea wall of rock. It wants a sea wall of rock."
+    "a sea wall of rock. It wants a sea wall of rock; others do not."
 )
 
 
@@ -33,6 +33,7 @@ def places(*phrases: tuple[str, int]) -> list[Located]:
         ("harbour dredging", -1, True, 1.3 * 0.11),
         ("results", 1, False, 0.3),
         ("results", 0, True, 0.3 * 0.7 * 1.3),
+        ("others", 1, False, 0.3),
         ("crabs", 1, False, 1.0),
         ("loss of crabs", 1, False, 0.5),
         ("loss of crabs", 1, True, 1.3),

@@ -95,6 +95,8 @@ def test_a_term_said_far_more_often_stands_for_longer_ones() -> None:
     scores = {"peat bog fires": 1.0, "peat bog": 0.8}
     assert merged(established, scores) == {"peat bog fires": ("peat bog",)}
     assert merged(established, scores, known=["peat bog"]) == {"peat bog": ("peat bog fires",)}
+    always_longer = "Deep peat bog fires burn, and peat bog fires last."
+    assert merged(always_longer, scores, known=["peat bog"]) == {"peat bog fires": ("peat bog",)}
     assert merged(established, scores, known=list(scores)) == {"peat bog fires": ("peat bog",)}
 
 
@@ -102,6 +104,11 @@ def test_names_swallow_their_parts() -> None:
     text = "Yesterday the engineer Mia Holt spoke about ferries. Then Holt left."
     scores = {"Holt": 1.0, "ferries": 0.9, "Mia Holt": 0.4}
     assert merged(text, scores) == {"Mia Holt": ("Holt",), "ferries": ()}
+    text = "Yesterday many people visited the Royal Albert Dock while others slept."
+    scores = {"Royal Albert Dock": 1.0, "Albert Dock": 0.9}
+    assert merged(text, scores, known=["Albert Dock"]) == {"Royal Albert Dock": ("Albert Dock",)}
+    small = {phrase.lower(): score for phrase, score in scores.items()}
+    assert merged(text.lower(), small, known=["albert dock"]) == {"albert dock": ("royal albert dock",)}
     shouted = "The Engineer Mia Holt Spoke About Ferries. Then Holt Left."
     assert merged(shouted, {"Holt": 1.0, "Mia Holt": 0.4}) == {"Holt": ("Mia Holt",)}, "all words have capitals"
 
@@ -172,6 +179,8 @@ def test_a_short_list_holds_as_many_as_asked_for() -> None:
     scores = {"elm": 1.0, "elm bark": 0.99, "oak": 0.98, "oak leaf": 0.97, "ash": 0.9, "fir": 0.8, "yew": 0.7}
     assert merged(text, scores, limit=3) == {"elm bark": ("Elm",), "oak leaf": ("oak",), "ash": ()}
     assert merged(text, scores, limit=0) == {}
+    later = {"elm": 1.0, "oak": 0.98, "elm bark": 0.97}
+    assert merged(text, later, limit=1) == {"elm bark": ("Elm",)}, "what comes behind the last may replace it"
 
 
 @given(st.lists(st.sampled_from("elm oak ash fir bus buses Yew".split()), min_size=1, max_size=12), st.data())

@@ -21,7 +21,7 @@ def find_acronyms(text: str) -> dict[str, str]:
     for match in _BRACKETED.finditer(text):
         short = match[1]
         letters = [letter.lower() for letter in short.rstrip("s") if letter.isalpha()]
-        if len(letters) < 2 or short[1:].upper() == short[1:].lower():
+        if len(letters) < 2:
             continue
         before = text[max(0, match.start() - 150) : match.start()].rstrip()
         words = list(_WORD.finditer(before))
