@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from erukg.core.acronyms import find_acronyms
+from erukg.core.chunking import QUERY_WORDS
 from erukg.core.document import Document
 from erukg.core.forms import is_title_cased
 from erukg.core.locating import Located
@@ -48,6 +49,8 @@ class _Entry:
     """The words, each between spaces."""
     words: int
     name: bool
+    loose: bool
+    """Whether it is joined by "of", and neither repeated nor known nor a name."""
     variants: list[str] = field(default_factory=list)
 
     @property
@@ -86,7 +89,9 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
         key = _key(place.fold)
         words = key.count(" ") - 1
         name = words > 1 and _is_name(document, place)
-        entry = _Entry(k, score, place, known[k], leads, key, words, name)
+        once = len(place.spans) == 1 and not known[k] and not name
+        loose = once and " of " in key and len(document) > QUERY_WORDS
+        entry = _Entry(k, score, place, known[k], leads, key, words, name, loose)
         if settings.merge:
             other = long_forms.get(place.fold) or short_forms.get(place.fold)
             _add(chosen, entry, _key(other) if other else None)
@@ -148,7 +153,7 @@ def _part_will_do(whole: _Entry, part: _Entry) -> bool:
 
 def _whole_is_better(whole: _Entry, part: _Entry) -> bool:
     """Whether a longer phrase that scores less takes the place of its part."""
-    if part.alone == 0 and 2 * whole.count >= part.count:
+    if part.alone == 0 and 2 * whole.count >= part.count and not whole.loose:
         return True
     if whole.name and part.words == 1 and part.place.form[0].isupper():
         return True
