@@ -18,7 +18,17 @@ from erukg.core.pool import Pool
 from erukg.core.scoring import product
 from erukg.core.settings import Settings
 
-__all__ = ["FACTORS", "NOVELTY", "RELEVANCE", "Evidence", "Factor", "PhraseEvidence", "confidence", "factor_values"]
+__all__ = [
+    "FACTORS",
+    "NOVELTY",
+    "RELEVANCE",
+    "STANDING",
+    "Evidence",
+    "Factor",
+    "PhraseEvidence",
+    "confidence",
+    "factor_values",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -171,7 +181,7 @@ def confidence(scores: Floats) -> Floats:
     return scores / (scores + _EVEN)
 
 
-NOVELTY, RELEVANCE = "novelty", "relevance"
+NOVELTY, RELEVANCE, STANDING = "novelty", "relevance", "standing"
 FACTORS = (
     Factor(
         "position",
@@ -231,6 +241,14 @@ FACTORS = (
         "every word counts",
         "Below 1 when the phrase's first word, or one side of its 'of', says little about the text.",
         _balance,
+        absent=False,
+    ),
+    Factor(
+        STANDING,
+        "stands for a part of it",
+        "Above 1 when the phrase takes the place, and the score, of a part that only stands inside it.",
+        # Which phrases stand for others is seen when the list is made.
+        lambda evidence: np.ones(len(evidence)),
         absent=False,
     ),
     Factor(

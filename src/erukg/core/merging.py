@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from erukg.core.acronyms import find_acronyms
 from erukg.core.chunking import QUERY_WORDS
 from erukg.core.document import Document
+from erukg.core.factors import STANDING
 from erukg.core.forms import is_title_cased
 from erukg.core.locating import Located
 from erukg.core.pool import Pool
@@ -22,6 +23,8 @@ __all__ = ["Merged", "rank_present"]
 _ENOUGH_FOR_PART = 0.7
 # ... and a longer phrase for its part only if it is nearly as good.
 _ENOUGH_FOR_WHOLE = 0.94
+# ... unless the part never stands alone; then less will do.
+_WORTH_OF_WHOLE = 0.8
 # Below this share of the mean weight the first word of an unrepeated phrase is only an ornament.
 _ORNAMENT = 0.58
 _MOST_VARIANTS = 5
@@ -51,6 +54,10 @@ class _Entry:
     name: bool
     loose: bool
     """Whether it is joined by "of", and neither repeated nor known nor a name."""
+    query: bool
+    """Whether the text is a query, whose phrases are told apart by what joins them and not by their scores."""
+    standing: float = 0.0
+    """The score of the best phrase it stands for, itself or a part that it took the place of."""
     variants: list[str] = field(default_factory=list)
 
     @property
@@ -83,6 +90,7 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
     known = (ranked.evidence.pool.glossary_ids[ranked.pool] >= 0).tolist()
     long_forms = find_acronyms(document.text) if settings.merge and "(" in document.text else {}
     short_forms = {long: short for short, long in long_forms.items()}
+    query = len(document) <= QUERY_WORDS
     chosen: list[_Entry] = []
     for k, (row, score, leads) in enumerate(zip(rows, ranked.scores.tolist(), lead, strict=True)):
         place = places[row]
@@ -90,8 +98,8 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
         words = key.count(" ") - 1
         name = words > 1 and _is_name(document, place)
         once = len(place.spans) == 1 and not known[k] and not name
-        loose = once and " of " in key and len(document) > QUERY_WORDS
-        entry = _Entry(k, score, place, known[k], leads, key, words, name, loose)
+        loose = once and " of " in key and not query
+        entry = _Entry(k, score, place, known[k], leads, key, words, name, loose, query, standing=score)
         if settings.merge:
             other = long_forms.get(place.fold) or short_forms.get(place.fold)
             _add(chosen, entry, _key(other) if other else None)
@@ -101,11 +109,12 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
             _add_new(chosen, entry)
         if len(chosen) >= limit + (_SPARE if settings.merge else 0):
             break
-    # A phrase that took another's place has its own score.
-    chosen.sort(key=lambda entry: -entry.score)
     del chosen[limit:]
-    order = np.array([entry.k for entry in chosen], np.int64)
-    return Merged(ranked.take(order), tuple(tuple(entry.variants) for entry in chosen))
+    kept = ranked.take(np.array([entry.k for entry in chosen], np.int64))
+    raised = np.array([entry.standing / entry.score for entry in chosen])
+    scores, factors = kept.scores * raised, {**kept.factors, STANDING: kept.factors[STANDING] * raised}
+    variants = tuple(tuple(entry.variants) for entry in chosen)
+    return Merged(replace(kept, scores=scores, factors=factors), variants)
 
 
 def _add(chosen: list[_Entry], new: _Entry, same: str | None) -> None:
@@ -127,6 +136,7 @@ def _add(chosen: list[_Entry], new: _Entry, same: str | None) -> None:
         return None
     for at in replaced:
         _note(new, chosen[at])
+    new.standing = chosen[replaced[0]].standing
     chosen[replaced[0]] = new
     for at in reversed(replaced[1:]):
         del chosen[at]
@@ -153,11 +163,15 @@ def _part_will_do(whole: _Entry, part: _Entry) -> bool:
 
 def _whole_is_better(whole: _Entry, part: _Entry) -> bool:
     """Whether a longer phrase that scores less takes the place of its part."""
-    if part.alone == 0 and 2 * whole.count >= part.count and not whole.loose:
+    if part.alone == 0 and 2 * whole.count >= part.count and not whole.loose and _good_enough(whole, part):
         return True
     if whole.name and part.words == 1 and part.place.form[0].isupper():
         return True
     return whole.score >= _ENOUGH_FOR_WHOLE * part.score and not _part_will_do(whole, part)
+
+
+def _good_enough(whole: _Entry, part: _Entry) -> bool:
+    return whole.query or whole.score >= _WORTH_OF_WHOLE * part.score
 
 
 def _add_complete(chosen: list[_Entry], new: _Entry) -> None:
@@ -166,7 +180,8 @@ def _add_complete(chosen: list[_Entry], new: _Entry) -> None:
         if old.key == new.key or (old.holds(new) and (new.words == 1 or new.alone == 0)):
             return
     for at, old in enumerate(chosen):
-        if new.holds(old) and old.alone == 0 and 2 * new.count >= old.count:
+        if new.holds(old) and old.alone == 0 and 2 * new.count >= old.count and _good_enough(new, old):
+            new.standing = old.standing
             chosen[at] = new
             return
     chosen.append(new)
