@@ -82,5 +82,7 @@ def test_an_unknown_style_is_refused_in_one_sentence() -> None:
     with pytest.raises(SettingsError) as refused:
         Settings.styled("completed")
     assert str(refused.value) == "There is no style 'completed'; did you mean 'complete'?"
-    with pytest.raises(SettingsError, match=r"^There is no style 'xyzzy'; use balanced, complete, short, long, paper\.$"):
+    with pytest.raises(
+        SettingsError, match=r"^There is no style 'xyzzy'; use balanced, complete, short, long, paper\.$"
+    ):
         Settings.styled("xyzzy")

@@ -226,7 +226,7 @@ def test_unknown_systems_and_settings_name_the_nearest() -> None:
         make_system("erukg-generate", SystemOptions(settings={"alhpa": 1}))
     with pytest.raises(SettingsError, match="'alpha' must be a number from 0 to 1"):
         make_system("erukg-generate:alpha=3")
-    with pytest.raises(InputError, match=r"'tuned' is neither a style \(balanced, complete, short, long, paper\) nor name=value"):
+    with pytest.raises(InputError, match=r"'tuned' is neither a style \(balanced, .*, paper\) nor name=value"):
         make_system("erukg-generate:tuned")
     for text in ("alpha", "=1", "alpha="):
         with pytest.raises(InputError, match="write it as name=value"):
