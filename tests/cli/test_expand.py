@@ -57,7 +57,7 @@ def test_fields_are_kept_and_phrases_added(
         text = "\n".join(row[name] for name in ("title", "abstract", "text") if row.get(name))
         phrases = [k.phrase for k in tiny_generator.generate(text, 3).present if k.score > 0]
         assert out == {**row, "present": phrases, "absent": []}
-    assert "sea ice" in expanded[1]["present"]
+    assert "radar images of sea ice" in expanded[1]["present"]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([corpus.name, output.name])
 
 

@@ -20,7 +20,7 @@ from erukg.core.pool import Pool
 from erukg.core.results import Keyphrase, Keyphrases
 from erukg.core.scoring import cover, whole_share
 
-EVERYTHING = Settings(abstain=False, min_confidence=0, drop_contained=False)
+EVERYTHING = Settings(abstain=False, min_confidence=0, drop_contained=False, merge=False)
 
 
 @pytest.fixture(scope="module")

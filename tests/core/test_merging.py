@@ -45,8 +45,9 @@ def merged(
         Terms(np.arange(n + 1), np.zeros(n, np.int32)),
         glossary_ids=np.array([0 if phrase in known else -1 for phrase in scores]),
         phraseness_document=np.ones(n),
+        present=list(places.values()),
+        form=np.array(list(scores.values())),
     )
-    pool = pool.with_places(places).with_form(np.array(list(scores.values())))
     words = np.array([0.25 if word in light else 1.0 for word in document.words])
     weights = Weights(np.zeros(1, np.int32), np.ones(1), Neighbourhood.empty(), words)
     result = rank_present(pool, weights, chosen, document, places, limit)

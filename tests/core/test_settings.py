@@ -67,9 +67,10 @@ def test_extraction_does_not_use_neighbours() -> None:
 
 
 def test_styles_change_the_defaults() -> None:
-    assert set(STYLES) == {"balanced", "complete", "short", "long"}
+    assert set(STYLES) == {"balanced", "complete", "short", "long", "paper"}
     assert Settings.styled("balanced") == Settings()
     assert not Settings.styled("complete").merge
+    assert Settings.styled("paper") == Settings.paper()
     short, long = Settings.styled("short"), Settings.styled("long")
     assert short.length_penalty > Settings().length_penalty > long.length_penalty
     assert short.single_word > Settings().single_word > long.single_word
@@ -81,5 +82,7 @@ def test_an_unknown_style_is_refused_in_one_sentence() -> None:
     with pytest.raises(SettingsError) as refused:
         Settings.styled("completed")
     assert str(refused.value) == "There is no style 'completed'; did you mean 'complete'?"
-    with pytest.raises(SettingsError, match=r"^There is no style 'xyzzy'; use balanced, complete, short.* long\.$"):
+    with pytest.raises(
+        SettingsError, match=r"^There is no style 'xyzzy'; use balanced, complete, short, long, paper\.$"
+    ):
         Settings.styled("xyzzy")

@@ -103,7 +103,7 @@ def test_all_studies_run_resume_and_say_what_is_missing(
 def test_the_papers_alpha_is_that_of_absent_phrases_too(
     tmp_path: Path, tiny_model: Path, tiny_collection: Path
 ) -> None:
-    given = StudyInputs(SystemOptions(str(tiny_model), str(tiny_collection), paper=True))
+    given = StudyInputs(SystemOptions(str(tiny_model), str(tiny_collection), style="paper"))
     (study,) = make_studies(["alpha-beta"], given)
     assert [variant.label for variant in study.variants] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
     for variant in study.variants:

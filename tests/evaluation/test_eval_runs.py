@@ -226,7 +226,7 @@ def test_unknown_systems_and_settings_name_the_nearest() -> None:
         make_system("erukg-generate", SystemOptions(settings={"alhpa": 1}))
     with pytest.raises(SettingsError, match="'alpha' must be a number from 0 to 1"):
         make_system("erukg-generate:alpha=3")
-    with pytest.raises(InputError, match="'tuned' is neither 'paper' nor of the form name=value"):
+    with pytest.raises(InputError, match=r"'tuned' is neither a style \(balanced, .*, paper\) nor name=value"):
         make_system("erukg-generate:tuned")
     for text in ("alpha", "=1", "alpha="):
         with pytest.raises(InputError, match="write it as name=value"):
@@ -237,18 +237,20 @@ def test_unknown_systems_and_settings_name_the_nearest() -> None:
 
 def test_variants_change_what_they_name_only() -> None:
     options = SystemOptions(settings={"position": 2})
-    plain, paper, changed = (
+    plain, paper, complete, changed = (
         make_system(spec, options)
         for spec in (
             "erukg-generate",
             "erukg-generate:paper",
+            "erukg-generate:complete",
             "erukg-generate:alpha=0.5,frequency=True,neighbours=10",
         )
     )
     assert plain.settings == Settings(position=2)  # type: ignore[attr-defined]
     assert paper.settings == Settings.paper(position=2)  # type: ignore[attr-defined]
+    assert complete.settings == Settings.styled("complete", position=2)  # type: ignore[attr-defined]
     assert changed.settings == Settings(position=2, alpha=0.5, frequency=True, neighbours=10)  # type: ignore[attr-defined]
-    extract = make_system("erukg-extract", SystemOptions(paper=True))
+    extract = make_system("erukg-extract", SystemOptions(style="paper"))
     assert extract.settings == Settings.paper(alpha=1, beta=1)  # type: ignore[attr-defined]
 
 
