@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
 
 import numpy as np
 
@@ -36,9 +35,16 @@ def is_unlike(neighbourhood: Neighbourhood, settings: Settings) -> bool:
 
 
 def choose_absent(
-    pool: Pool, weights: Weights, glossary: Glossary, settings: Settings, shown: Iterable[str], words: int, top_k: int
+    pool: Pool,
+    weights: Weights,
+    glossary: Glossary,
+    settings: Settings,
+    shown: Sequence[Sequence[str]],
+    words: int,
+    top_k: int,
 ) -> tuple[Ranked, list[str], list[bool]]:
-    """The best `top_k` absent phrases of a text of so many words that enough speaks for, beside the `shown` ones.
+    """The best `top_k` absent phrases of a text of so many words that enough speaks for, beside the `shown` ones and
+    their variants.
 
     The last are whether each contains, or lies in, one of the best shown.
 
@@ -50,7 +56,7 @@ def choose_absent(
     if settings.abstain and words < _SHORT_TEXT:
         keep &= holders >= _AGREEING
     open_ = np.flatnonzero(keep)
-    others = {_stems(phrase) for phrase in islice(shown, _COMPARED)}
+    others = {_stems(form) for forms in shown[:_COMPARED] for form in forms}
     # No mere variant of a better one, nor of those shown.
     seen = set(others) if settings.drop_contained else set()
     kept: list[int] = []

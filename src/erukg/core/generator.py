@@ -356,7 +356,7 @@ class Generator:
         if self.background is None:
             return ()
         glossary, n_words, weights = self.background.glossary, len(analysis.document), analysis.weights
-        names = (k.phrase for k in shown)
+        names = [(k.phrase, *k.variants) for k in shown]
         ranked, phrases, related = choose_absent(pool, weights, glossary, settings, names, n_words, top_k)
         sure = ranked.confidence(analysis.neighbourhood.fit)
         sources = self.background.sources(analysis.neighbourhood, pool.glossary_ids[ranked.pool])
