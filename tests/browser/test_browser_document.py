@@ -54,7 +54,7 @@ def test_paste_highlight_explain_turn_and_export(sheet: Open, tmp_path: Path) ->
     for _ in range(60):
         page.keyboard.press("ArrowRight")
     one.settled()
-    assert page.input_value("input[type=number][aria-label^='λ, weight']") == "3.4", "60 steps from 0.4"
+    assert page.input_value("input[type=number][aria-label^='λ, weight']") == "1.58", "60 steps from 0.38"
     assert len(one.phrases()) == 3
     page.click("text=Back to defaults")
     one.settled()
