@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,12 +71,33 @@ def test_an_unrepeated_phrase_loses_its_ornament() -> None:
 
 
 def test_a_part_that_never_stands_alone_gives_way_to_its_whole() -> None:
-    text = "The tidal range gauge broke. A tidal range gauge is dear."
-    scores = {"tidal range": 1.0, "tidal range gauge": 0.3}
+    text = "The tidal range gauge broke in the storm. A tidal range gauge is dear."
+    scores = {"tidal range": 1.0, "tidal range gauge": 0.85}
     assert merged(text, scores, parts=["tidal range"]) == {"tidal range gauge": ("tidal range",)}
     assert merged(text, scores) == {"tidal range": ("tidal range gauge",)}
+    poor = {"tidal range": 1.0, "tidal range gauge": 0.3}
+    assert merged(text, poor, parts=["tidal range"]) == {"tidal range": ("tidal range gauge",)}, "it is far worse"
+    query = "tidal range gauge price"
+    assert merged(query, poor, parts=["tidal range"]) == {"tidal range gauge": ("tidal range",)}, "scores say little"
     often = text + " The tidal range, a tidal range, or tidal range."
     assert merged(often, scores, parts=["tidal range"]) == {"tidal range": ("tidal range gauge",)}
+
+
+def test_a_whole_has_the_score_of_the_part_that_it_stands_for() -> None:
+    document = Document.parse("The tidal range gauge broke in the storm. A tidal range gauge is dear.")
+    found = locate(document, ["tidal range", "tidal range gauge"], [0, 1])
+    places = {row: place for row, place in enumerate(found) if place is not None}
+    pool = Pool.of(
+        Terms(np.arange(3), np.zeros(2, np.int32)),
+        phraseness_document=np.ones(2),
+        present=list(places.values()),
+        form=np.array([1.0, 0.85]),
+    )
+    weights = Weights(np.zeros(1, np.int32), np.ones(1), Neighbourhood.empty(), np.ones(len(document)))
+    ranked = rank_present(pool, weights, PLAIN, document, places, 10).ranked
+    assert ranked.scores.tolist() == pytest.approx([1.0])
+    assert ranked.factors["standing"].tolist() == pytest.approx([1 / 0.85])
+    assert np.prod([values[0] for values in ranked.factors.values()]) == pytest.approx(ranked.scores[0])
 
 
 def test_a_whole_that_is_nearly_as_good_takes_the_place_of_its_part() -> None:
