@@ -29,6 +29,7 @@ _WORTH_OF_WHOLE = 0.8
 _ORNAMENT = 0.58
 _MOST_VARIANTS = 5
 _SPARE = 3
+_AROUND = 80  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +199,12 @@ def _key(fold: str) -> str:
 
 
 def _is_name(document: Document, place: Located) -> bool:
-    """Whether every word has its capital although the words around it have none."""
+    """Whether every word has its capital although other words of its line have none."""
     form = place.form
     if not is_title_cased(form) or not any(map(str.islower, form)):
         return False
-    first, last = place.words
-    around = document.words[max(0, first - 4) : first] + document.words[last : last + 4]
-    return sum(len(word) > 3 and word[0].islower() for word in around) >= 2
+    text, (start, end) = document.text, place.spans[0]
+    line = text[text.rfind("\n", 0, start) + 1 : start], text[end : text.find("\n", end) % (len(text) + 1)]
+    # Words around it are enough to tell a title, and a line may be a whole text.
+    around = line[0][-_AROUND:].split()[1:] + line[1][:_AROUND].split()[:-1]
+    return sum(len(word) > 3 and word.islower() for word in around) >= 2
