@@ -25,7 +25,7 @@ from erukg.core.factors import FACTORS
 from erukg.core.results import RankedPhrases
 from erukg.io.columns import every_factor, result_schema
 from erukg.io.writers import ParquetWriter
-from tiny import NOUNS
+from tiny import ADJECTIVES, NOUNS
 
 Run = Callable[..., Result]
 Scored = tuple[str, float, list[float]]
@@ -46,12 +46,15 @@ def with_collection(tiny_model: Path, tiny_collection: Path) -> Run:
 @pytest.fixture
 def documents(tiny_corpus: Path, tmp_path: Path) -> Path:
     """Some documents of the tiny corpus, without their ids so that they have neighbours, with a single word, with
-    words that others lie in, and one so short that it says nothing about most words.
+    words that others lie in, phrases whose parts never stand alone, and one so short that it says nothing about most
+    words.
     """
     path = tmp_path / "in.jsonl"
     rows = [json.loads(line) for line in tiny_corpus.read_text().splitlines()[:6]]
     more = " A satellite. " + ", ".join(f"{noun}x" for noun in NOUNS)
-    texts = [*(row["abstract"] + more for row in rows), "network"]
+    pairs = zip(ADJECTIVES * 3, NOUNS, reversed(NOUNS), strict=False)
+    parts = "".join(f" A {adjective} {first} {second}." for adjective, first, second in pairs)
+    texts = [*(row["abstract"] + more for row in rows), "network", parts]
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     return path
 
@@ -83,13 +86,17 @@ def test_the_factors_of_every_kind_multiply_to_the_score(
 ) -> None:
     output = tmp_path / f"out.{suffix}"
     # Settings that give every factor something to do.
-    turned = ("--diversity", 0.5, "--absent-commonness", 0.3, "--single-word", 0.5, "--no-abstain", "--top-k", 99)
+    turned: tuple[object, ...] = ("--diversity", 0.5, "--absent-commonness", 0.3, "--single-word", 0.5, "--top-k", 99)
+    turned += ("--no-abstain", "--length-penalty", 0.5, "--part", 1)
     command = ("report",) if suffix == "html" else ("generate", "--explain")
     with_collection(*command, documents, "--output", output, *turned)
     found = scored(output)
     assert {kind for kind, _, _ in found} == {"present", "absent"}
     assert any(score > 0 for kind, score, _ in found if kind == "absent")
     if suffix == "csv":  # the format that has every factor in every row
+        # Where what repeats others is pushed down, no phrase is good enough to stand for its part.
+        with_collection(*command, documents, "--output", tmp_path / "plain.csv", *turned, "--diversity", 0)
+        found += scored(tmp_path / "plain.csv")
         for factor, values in zip(FACTORS, zip(*(factors for _, _, factors in found), strict=True), strict=True):
             counts = set(values) != {1.0}
             assert counts == (factor.present or factor.absent), f"'{factor.name}': change the texts or the settings"
@@ -106,7 +113,7 @@ def test_the_factors_of_ranked_phrases_multiply_to_the_score(
     phrases = [part for name in ("neural network", "sea ice", "graph") for part in ("--phrase", name)]
     with_collection("rank", documents, "--explain", "--output", output, *phrases)
     found = scored(output)
-    assert len(found) == 7 * 3
+    assert len(found) == 8 * 3
     for _, score, factors in found:
         assert math.prod(factors) == pytest.approx(score, rel=1e-5)
 
