@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.test_document import texts
-from erukg.core.chunking import QUERY_WORDS, Chunk, find_chunks
-from erukg.core.document import Document
+from erukg.core.chunking import Chunk, find_chunks
+from erukg.core.document import QUERY_WORDS, Document
 from erukg.core.word_classes import CLASSES
 
 # In the order of `CLASSES`; O is every word without a mark.

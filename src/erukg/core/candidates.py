@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.chunking import QUERY_WORDS, Chunk, find_chunks
+from erukg.core.chunking import Chunk, find_chunks
 from erukg.core.document import Document
 from erukg.core.folding import fold, fold_word
 from erukg.core.hashing import hash_phrases
@@ -112,7 +112,7 @@ def _known_runs(document: Document, glossary: Glossary, found: dict[str, list[Ch
 
 def _meaningful(document: Document, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """The chunks without dates and counts ("next Tuesday", "two days") and without mere owners ("the city's")."""
-    words, query = document.words, len(document.words) <= QUERY_WORDS
+    words, query = document.words, document.is_query
     for chunk in chunks:
         first, last, _ = chunk
         if words[last - 1][-2:] == "'s":

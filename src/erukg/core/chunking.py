@@ -30,10 +30,7 @@ from erukg.core.lexicon import (
     WEAK_OR_ORDINAL,
 )
 
-__all__ = ["QUERY_WORDS", "Chunk", "find_chunks"]
-
-#: A text of no more words is a query: its phrases follow one another without a word between them.
-QUERY_WORDS = 12
+__all__ = ["Chunk", "find_chunks"]
 
 Range: TypeAlias = tuple[int, int]
 Known: TypeAlias = Callable[[int, int], bool]
@@ -86,7 +83,7 @@ class _Tagged:
     def __init__(self, document: Document, classes: NDArray[np.int8]) -> None:
         self.words: Sequence[str] = document.words
         self.breaks: list[bool] = document.breaks.tolist()
-        self.query = len(self.words) <= QUERY_WORDS
+        self.query = document.is_query
         self.letters = self._letters(document, classes)
         codes = np.frombuffer(self.letters.encode("ascii"), np.uint8) + np.uint8(32) * document.breaks
         self.line = codes.tobytes().decode("ascii")

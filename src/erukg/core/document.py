@@ -15,7 +15,10 @@ from erukg.core.text.lines import Lines, uniform
 from erukg.core.text.markup import clean
 from erukg.core.text.words import ASCII_TOKEN, GAP, MARK, NEWLINE, STAND_INS, TOKEN, WORD, normalise, presentable
 
-__all__ = ["LONGEST_RUN", "Document"]
+__all__ = ["LONGEST_RUN", "QUERY_WORDS", "Document"]
+
+#: A text of no more words is a query: its phrases follow one another without a word between them.
+QUERY_WORDS = 12
 
 #: No phrase of a glossary or thesaurus is matched in a text beyond this many words.
 LONGEST_RUN = 8
@@ -113,6 +116,10 @@ class Document:
     def run_hashes(self) -> NDArray[np.uint64]:
         """The hashes of all runs of up to `LONGEST_RUN` folded words (`erukg.core.hashing.hash_runs`)."""
         return hash_runs(self.layout.tokens, LONGEST_RUN)
+
+    @property
+    def is_query(self) -> bool:
+        return len(self.words) <= QUERY_WORDS
 
     def __len__(self) -> int:
         return len(self.words)

@@ -161,6 +161,10 @@ def _commonness(evidence: Evidence) -> Floats:
     return evidence.pool.commonness[evidence.rows] ** evidence.settings.absent_commonness
 
 
+def _filled_in_later(evidence: Evidence | PhraseEvidence) -> Floats:
+    return np.ones(len(evidence))
+
+
 _JOINED = 10
 # How much it counts that a ranked phrase occurs in the text, and that similar documents go by it.
 _OCCURS, _USED = 7.0, 4.0
@@ -248,7 +252,7 @@ FACTORS = (
         "stands for a part of it",
         "Above 1 when the phrase takes the place, and the score, of a part that only stands inside it.",
         # Which phrases stand for others is seen when the list is made.
-        lambda evidence: np.ones(len(evidence)),
+        _filled_in_later,
         absent=False,
     ),
     Factor(
@@ -263,7 +267,7 @@ FACTORS = (
         "new beside better phrases",
         "Below 1 when better phrases already use the same words: the setting 'diversity'.",
         # Depends on which phrases were chosen before, so the ranking fills it in.
-        lambda evidence: np.ones(len(evidence)),
+        _filled_in_later,
         ranked=True,
     ),
     _ranked(
@@ -307,7 +311,7 @@ FACTORS = (
         "close enough to the text",
         "0 for phrases that the other factors hold to be hardly about the text, else 1.",
         # Depends on the product of the others, so it is filled in after them.
-        lambda evidence: np.ones(len(evidence)),
+        _filled_in_later,
     ),
 )
 

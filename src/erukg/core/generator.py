@@ -19,7 +19,7 @@ from erukg.core.folding import fold
 from erukg.core.inputs import as_item, check_items, single_item
 from erukg.core.locating import Located, could_contain, locate
 from erukg.core.merging import Merged, rank_present
-from erukg.core.neighbours import Background, Neighbourhood
+from erukg.core.neighbours import Background, Glossary, Neighbourhood
 from erukg.core.notices import LanguageOf, notices_of, unlike_collection, withholds_absent
 from erukg.core.phrase_list import PhraseList
 from erukg.core.phrase_ranking import PhraseRanker
@@ -156,7 +156,7 @@ class Generator:
             candidates,
             self.backend.phrase_terms([candidate.form for candidate in candidates]),
             analysis.neighbourhood,
-            self.background.glossary if self.background is not None else None,
+            self._glossary,
             settings,
         )
         places = dict(enumerate(candidates))
@@ -292,16 +292,18 @@ class Generator:
     def _rank(
         self, item: object, listed: PhraseList, settings: Settings, top_k: int | None, explain: bool
     ) -> RankedPhrases:
-        glossary = self.background.glossary if self.background is not None else None
-
         given = as_item(item)
         document = given.parsed or Document.parse(given.text)
 
         def prepare(terms: NDArray[np.int32]) -> Prepared:
             return self.prepare(replace(given, parsed=document), settings, more_terms=terms)
 
-        phrases = self._ranker.rank(listed, prepare, glossary, settings, top_k, explain)
+        phrases = self._ranker.rank(listed, prepare, self._glossary, settings, top_k, explain)
         return RankedPhrases(tuple(phrases), given.id, notices=notices_of(document, self.language_of))
+
+    @property
+    def _glossary(self) -> Glossary | None:
+        return self.background.glossary if self.background is not None else None
 
     def _listed(self, phrases: Sequence[str] | PhraseList) -> PhraseList:
         return phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
@@ -309,7 +311,7 @@ class Generator:
     def _analyse(self, prepared: Prepared, encoding: Encoding, settings: Settings) -> _Analysis:
         document, neighbourhood = prepared.document, prepared.neighbourhood
         classes = encoding.tags if self.tagger is None else tag_classes(self.tagger, document)
-        glossary = self.background.glossary if self.background is not None and settings.uses_neighbours else None
+        glossary = self._glossary if settings.uses_neighbours else None
         whole = settings.whole_phrases
         candidates = find_candidates(document, classes, settings.max_words, whole=whole, glossary=glossary)
         pieces = prepared.pieces

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from erukg.core.acronyms import find_acronyms
-from erukg.core.chunking import QUERY_WORDS
 from erukg.core.document import Document
 from erukg.core.factors import STANDING
 from erukg.core.forms import is_title_cased
@@ -91,7 +90,7 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
     known = (ranked.evidence.pool.glossary_ids[ranked.pool] >= 0).tolist()
     long_forms = find_acronyms(document.text) if settings.merge and "(" in document.text else {}
     short_forms = {long: short for short, long in long_forms.items()}
-    query = len(document) <= QUERY_WORDS
+    query = document.is_query
     chosen: list[_Entry] = []
     for k, (row, score, leads) in enumerate(zip(rows, ranked.scores.tolist(), lead, strict=True)):
         place = places[row]
@@ -164,15 +163,17 @@ def _part_will_do(whole: _Entry, part: _Entry) -> bool:
 
 def _whole_is_better(whole: _Entry, part: _Entry) -> bool:
     """Whether a longer phrase that scores less takes the place of its part."""
-    if part.alone == 0 and 2 * whole.count >= part.count and not whole.loose and _good_enough(whole, part):
+    if _only_inside(whole, part) and not whole.loose:
         return True
     if whole.name and part.words == 1 and part.place.form[0].isupper():
         return True
     return whole.score >= _ENOUGH_FOR_WHOLE * part.score and not _part_will_do(whole, part)
 
 
-def _good_enough(whole: _Entry, part: _Entry) -> bool:
-    return whole.query or whole.score >= _WORTH_OF_WHOLE * part.score
+def _only_inside(whole: _Entry, part: _Entry) -> bool:
+    """Whether the part never stands alone, mostly in this whole, and the whole is not much worse."""
+    good_enough = whole.query or whole.score >= _WORTH_OF_WHOLE * part.score
+    return part.alone == 0 and 2 * whole.count >= part.count and good_enough
 
 
 def _add_complete(chosen: list[_Entry], new: _Entry) -> None:
@@ -181,7 +182,7 @@ def _add_complete(chosen: list[_Entry], new: _Entry) -> None:
         if old.key == new.key or (old.holds(new) and (new.words == 1 or new.alone == 0)):
             return
     for at, old in enumerate(chosen):
-        if new.holds(old) and old.alone == 0 and 2 * new.count >= old.count and _good_enough(new, old):
+        if new.holds(old) and _only_inside(new, old):
             new.standing = old.standing
             chosen[at] = new
             return
@@ -189,7 +190,7 @@ def _add_complete(chosen: list[_Entry], new: _Entry) -> None:
 
 
 def _add_new(chosen: list[_Entry], new: _Entry) -> None:
-    if new.words > 1 or not any(old.words > 1 and old.holds(new) for old in chosen):
+    if new.words > 1 or not any(old.holds(new) for old in chosen):
         chosen.append(new)
 
 
