@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
 
 __all__ = [
+    "ABSENT_SETTINGS",
     "Format",
     "InputOptions",
     "ModelOptions",
@@ -32,6 +33,12 @@ __all__ = [
     "option",
     "options",
 ]
+
+
+#: What the collection or absent phrases alone make use of.
+ABSENT_SETTINGS = {"alpha", "beta", "neighbours", "neighbour_candidates", "abstain"} | {
+    name for name in Settings().to_dict() if name.startswith("absent_")
+}
 
 
 class Format(StrEnum):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["console", "draw"]
 
 _FILE_WIDTH = 120
+_SOURCES_SHOWN = 2
 
 
 def console(stream: IO[bytes]) -> Console:
@@ -79,10 +80,21 @@ def _explained(kind: str, phrases: tuple[Keyphrase, ...]) -> Table:
     title = " × ".join(["score = " + names[0], *names[1:]]) if names else "score"
     table.add_column(fill(title, max(map(len, products))), no_wrap=True)
     table.add_column("terms: document, neighbours → weight", overflow="fold")
+    sourced = any(phrase.sources for phrase in phrases)
+    if sourced:
+        table.add_column("from", overflow="fold", min_width=20)
     for phrase, product in zip(phrases, products, strict=True):
         terms = "; ".join(
             f"{term.term} {term.document:.3g}, {term.neighbours:.3g} → {term.weight:.3g}"
             for term in (phrase.explanation.terms if phrase.explanation else ())
         )
-        table.add_row(Text(printable(phrase.phrase)), Text(product), Text(printable(terms)))
+        cells = [Text(printable(phrase.phrase)), Text(product), Text(printable(terms))]
+        table.add_row(*cells, *([Text(printable(_origin(phrase)))] if sourced else []))
     return table
+
+
+def _origin(phrase: Keyphrase) -> str:
+    """The documents that lent a phrase, those most like the text."""
+    names = [source.name for source in phrase.sources[:_SOURCES_SHOWN]]
+    rest = len(phrase.sources) - len(names)
+    return "; ".join([*names, *([f"{rest} more"] if rest else [])])

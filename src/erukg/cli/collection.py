@@ -6,7 +6,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,8 @@ import typer
 
 from erukg.cli._cluster import Cluster, ClusterOptions, Engine, PartitionDocuments, partitions_bar
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printable, say
-from erukg.cli._options import given, max_mb, option, options
+from erukg.cli._options import ABSENT_SETTINGS, given, max_mb, option, options
+from erukg.core.settings import Settings
 from erukg.io import Limits
 from erukg.io.forms import SUFFIXES
 
@@ -42,6 +43,10 @@ Sources = Annotated[
 ]
 
 
+# Settings that do not decide which phrases of a document are kept: it is read alone, and those it is best at are.
+_UNUSED = ABSENT_SETTINGS | {"known", "embedded", "min_confidence"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Encoding:
     """How documents become part of a collection."""
@@ -49,8 +54,16 @@ class _Encoding:
     model: str | None = given(None, "Model folder.", show_default="the bundled model")
     threads: int | None = given(None, "Documents encoded at once.", min=1, show_default="one per core")
     device: str = given("auto", "Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.")
-    terms: int = given(128, "Most term weights kept of a document.", min=1, max=255)
+    terms: int = given(
+        128, "Most term weights kept of a document; 0 for none, as settings with α = 1 read none.", min=0, max=255
+    )
+    phrases: int = given(10, "Most phrases that a document lends.", min=1, max=1000)
+    titles: Annotated[
+        bool,
+        option("--titles/--no-titles", help="Keep the documents' titles, for people to read where phrases come from."),
+    ] = True
     max_mb: float = max_mb(20.0)
+    settings: Settings = field(default_factory=Settings)
 
     @property
     def limits(self) -> Limits:
@@ -59,7 +72,8 @@ class _Encoding:
     def analyser(self) -> Analyser:
         from erukg.generator import load_analyser
 
-        return load_analyser(self.model, choose_device(self.device), self.threads)
+        device = choose_device(self.device)
+        return load_analyser(self.model, device, self.threads, phrases=self.phrases, settings=self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,27 +91,34 @@ class _BuildCluster(ClusterOptions):
 
 
 @app.command()
-@options()
+@options(without=_UNUSED)
 def build(
     out: Annotated[Path, typer.Argument(help="Folder to make the collection in.")],
     sources: Sources,
     encoding: _Encoding,
     cluster: _BuildCluster,
+    glossary_documents: Annotated[
+        int,
+        typer.Option("--glossary-documents", min=1, help="How many documents must have a phrase that is lent."),
+    ] = 3,
     restart: Annotated[
         bool, typer.Option("--restart", help="Throw an unfinished build in OUT away and begin again.")
     ] = False,
 ) -> None:
-    """Make a collection. Stopped or killed, the same command goes on from where it was."""
+    """Make a collection. Stopped or killed, the same command goes on from where it was.
+
+    The settings decide which phrases of a document are kept.
+    """
     if cluster.engine is Engine.ray:
-        _finish(_build_on_ray(out, sources, encoding, cluster, restart), out)
+        _finish(_build_on_ray(out, sources, encoding, cluster, glossary_documents, restart), out)
         return
     from erukg.collection.build import build as run
 
-    _ingest(run, out, sources, encoding, restart=restart)
+    _ingest(run, out, sources, encoding, restart=restart, glossary_documents=glossary_documents)
 
 
 @app.command()
-@options()
+@options(without=_UNUSED)
 def add(
     folder: Folder,
     sources: Sources,
@@ -109,7 +130,7 @@ def add(
         bool, typer.Option("--restart", help="Do not go on with an unfinished addition of other sources.")
     ] = False,
 ) -> None:
-    """Add documents. Results are the same as if the collection had been built with them."""
+    """Add documents. Results are the same as if the collection had been built with them, with the same options."""
     from erukg.collection.build import add as run
 
     _ingest(run, folder, sources, encoding, replace=replace, restart=restart)
@@ -153,12 +174,19 @@ def merge(folder: Folder) -> None:
 
 
 @app.command()
-def slim(folder: Folder, out: Annotated[Path, typer.Argument(help="Folder to make the copy in.")]) -> None:
+def slim(
+    folder: Folder,
+    out: Annotated[Path, typer.Argument(help="Folder to make the copy in.")],
+    rare: Annotated[
+        int,
+        typer.Option(min=1, help="Leave out words that fewer documents have: smaller still, nearly the same results."),
+    ] = 1,
+) -> None:
     """Copy a collection without what only growing needs: smaller, same results, read-only."""
     from erukg.collection import info as look
     from erukg.collection import slim as run
 
-    run(folder, out)
+    run(folder, out, rare=rare)
     print(f"{look(out).bytes / 1e6:.1f} MB (the original: {look(folder).bytes / 1e6:.1f} MB).")
 
 
@@ -198,14 +226,16 @@ def search(
     n: Annotated[int, typer.Option("--top-k", "-k", min=1, help="How many documents.")] = 10,
     exclude: Annotated[str | None, typer.Option(help="Id of a document to pass over.")] = None,
 ) -> None:
-    """Find the documents most similar to a text: one line of JSON for each, with its id and BM25 score."""
+    """Find the documents most similar to a text: one line of JSON for each, with its id, BM25 score and title."""
     from erukg.collection import Collection
 
     collection = Collection.open(folder)
     query = sys.stdin.read() if text == "-" else text
     hits = collection.search(query, n, exclude=exclude)
-    for id, score in zip(collection.ids(hits.documents), hits.scores.tolist(), strict=True):
-        print(json.dumps({"id": id, "score": round(score, 4)}, ensure_ascii=False))
+    found = collection.ids(hits.documents), hits.scores.tolist(), collection.titles(hits.documents)
+    for id, score, title in zip(*found, strict=True):
+        row = {"id": id, "score": round(score, 4)} | ({"title": title} if title else {})
+        print(json.dumps(row, ensure_ascii=False))
 
 
 @app.command()
@@ -222,7 +252,12 @@ def verify(folder: Folder) -> None:
 
 
 def _build_on_ray(
-    out: Path, sources: list[str], encoding: _Encoding, given: _BuildCluster, restart: bool
+    out: Path,
+    sources: list[str],
+    encoding: _Encoding,
+    given: _BuildCluster,
+    glossary_documents: int,
+    restart: bool,
 ) -> IngestReport:
     cluster = Cluster(given.workers, given.gpus, given.partition, encoding.threads, encoding.device)
     from erukg.integrations.ray.collection_job import CollectionJob, build_collection
@@ -233,6 +268,10 @@ def _build_on_ray(
         device=cluster.worker_device,
         threads=cluster.pool.cpus,
         most_terms=encoding.terms,
+        phrases=encoding.phrases,
+        choices=encoding.settings,
+        glossary_documents=glossary_documents,
+        titles=encoding.titles,
         limits=encoding.limits,
     )
     with partitions_bar() as (on_bad, on_progress):
@@ -255,7 +294,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def _ingest(
-    run: Callable[..., IngestReport], folder: Path, sources: list[str], encoding: _Encoding, **choices: bool
+    run: Callable[..., IngestReport], folder: Path, sources: list[str], encoding: _Encoding, **choices: int
 ) -> None:
     """Build or add, with a bar that counts documents on a terminal, and say what came of it."""
     from erukg.io import count_rows
@@ -272,6 +311,7 @@ def _ingest(
             sources,
             encoding.analyser(),
             most_terms=encoding.terms,
+            titles=encoding.titles,
             limits=encoding.limits,
             on_bad=report_bad,
             on_progress=bar.update,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from erukg.cli._cluster import Job, run_on_ray
-from erukg.cli._options import option, options
+from erukg.cli._options import ABSENT_SETTINGS, option, options
 from erukg.cli._work import Source, open_output, process
 from erukg.core.results import Keyphrases, RankedPhrases
 from erukg.core.settings import Settings
@@ -19,10 +19,6 @@ __all__ = ["app"]
 
 app = typer.Typer()
 
-# What the collection or absent phrases alone make use of.
-_ABSENT = {"alpha", "beta", "neighbours", "neighbour_candidates", "abstain"} | {
-    name for name in Settings().to_dict() if name.startswith("absent_")
-}
 # Phrases given to rank have factors of their own, so how others would be found and scored does not matter.
 _FINDING = set(Settings().to_dict()) - {"alpha", "neighbours", "diversity"}
 _NOT_FOR_RANK = {"tagger", "device", "top_k", "engine", "workers", "gpus", "partition"}
@@ -39,7 +35,7 @@ def generate(job: Job) -> None:
 
 
 @app.command()
-@options(without=_ABSENT | {"collection", "no_collection"})
+@options(without=ABSENT_SETTINGS | {"collection", "no_collection"})
 def extract(job: Job) -> None:
     """Keyphrases in the text only, without a background collection (α = β = 1)."""
     parts = replace(job.parts, no_collection=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from erukg.core.ranking import Weights
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer, attempt
 
-__all__ = ["Mapper", "ModelAnalyser", "phrases_of"]
+__all__ = ["Mapper", "ModelAnalyser", "choices_of", "phrases_of"]
 
 _Answer: TypeAlias = Answer[str, EncodedDocument]
 #: The built-in `map`, or one that works on several texts at a time and gives their answers in order.
@@ -45,6 +45,7 @@ class ModelAnalyser:
         self._backend = backend
         self._phrases = phrases
         self._settings = settings or Settings()
+        self.choices = choices_of(phrases, self._settings)
         self._mapper = mapper
         self._every_term = np.arange(backend.vocab_size, dtype=np.int32)
         self.fingerprint = backend.term_space
@@ -62,6 +63,11 @@ class ModelAnalyser:
         )
         terms = np.flatnonzero(encoding.weights > 0)
         return EncodedDocument(terms, encoding.weights[terms], phrases)
+
+
+def choices_of(phrases: int, settings: Settings) -> dict[str, Any]:
+    """`Analyser.choices`: what decides which phrases are kept of a document."""
+    return {"phrases": phrases, **settings.extraction().to_dict()}
 
 
 def phrases_of(

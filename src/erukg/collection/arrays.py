@@ -178,6 +178,11 @@ class ArrayFileWriter:
         self.add(name, lists.values)
         self.add(f"{name}.offsets", lists.offsets)
 
+    def add_optional_lists(self, name: str, lists: PackedLists) -> None:
+        """Append lists under `name`, unless all of them are empty."""
+        if len(lists.values):
+            self.add_lists(name, lists)
+
     def close(self) -> FileEntry:
         """Finish the file and wait until it is on the disk."""
         if self._entry is None:
@@ -249,6 +254,12 @@ class ArrayFile:
     def lists(self, name: str, code: str, count: int) -> PackedLists:
         """The `count` lists of this name."""
         return PackedLists(self.array(name, code), self.array(f"{name}.offsets", "u4", count + 1), self.path)
+
+    def optional_lists(self, name: str, code: str, count: int) -> PackedLists:
+        """The `count` lists of this name, all of them empty in a file that has none."""
+        if name in self._directory:
+            return self.lists(name, code, count)
+        return PackedLists(np.empty(0, _DTYPES[code]), np.zeros(count + 1, np.uint32), self.path)
 
     def _view(self, listed: Any, code: str) -> NDArray[Any]:
         given, count, start = listed

@@ -13,7 +13,7 @@ from itertools import islice, tee
 from pathlib import Path
 from typing import TypeAlias, TypedDict, Unpack
 
-from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument
+from erukg.collection.encoded import GLOSSARY_DOCUMENTS, Analyser, DocumentRecord, EncodedDocument
 from erukg.collection.manifest import MANIFEST, Journal
 from erukg.collection.writer import PART_DOCUMENTS, Writer
 from erukg.errors import CollectionError, InputError
@@ -47,7 +47,7 @@ Encoded: TypeAlias = tuple[DocumentRecord, EncodedDocument]
 class IngestOptions(TypedDict, total=False):
     """How documents are taken in.
 
-    most_terms      term weights kept of a document, at most (default 128)
+    most_terms      term weights kept of a document, at most (default 128); 0 keeps none
     part_documents  documents of a commit (default `PART_DOCUMENTS`)
     on_bad          gets the rows that cannot be used, which are skipped
     on_progress     gets the number of rows dealt with so far
@@ -82,16 +82,22 @@ def build(
     *,
     restart: bool = False,
     limits: Limits | None = None,
+    glossary_documents: int = GLOSSARY_DOCUMENTS,
+    titles: bool = True,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
     """Make a collection in the folder `out` from the documents in `sources`.
 
     Run again after an interruption with the same sources and settings it goes on from its last part;
-    `restart` throws an unfinished build away.
+    `restart` throws an unfinished build away. A phrase is in the glossary when at least `glossary_documents` have it;
+    without `titles` those of the documents are not kept.
     """
-    key = _key("build", sources, analyser, options)
-    with open_build(Path(out), analyser.fingerprint, analyser.vocab_size, key, restart) as writer:
-        report = _resume(writer, read_documents(sources, limits=limits), analyser, BUILD, key, **options)
+    key = _key(BUILD, sources, analyser, options, titles, glossary_documents)
+    with open_build(
+        Path(out), analyser.fingerprint, analyser.vocab_size, key, restart, glossary_documents=glossary_documents
+    ) as writer:
+        rows = read_documents(sources, limits=limits)
+        report = _resume(writer, rows, analyser, BUILD, key, titles=titles, **options)
         writer.commit(Journal(BUILD, key, report.rows, report.bad), glossary=False)
         finish_build(writer)
         return report
@@ -103,7 +109,7 @@ def build_encoded(
     *,
     fingerprint: str,
     vocab_size: int,
-    glossary_documents: int = 3,
+    glossary_documents: int = GLOSSARY_DOCUMENTS,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
     """Make a collection from documents encoded elsewhere, for instance on a GPU; it starts anew each time."""
@@ -124,18 +130,20 @@ def add(
     replace: bool = False,
     restart: bool = False,
     limits: Limits | None = None,
+    titles: bool = True,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
     """Add documents to a collection; ids it has already are bad rows, or take the old ones' place with `replace`.
 
     It resumes like `build`; `restart` reads the sources from their beginning and keeps what is in already.
     """
-    key = _key("replace" if replace else "add", sources, analyser, options)
+    key = _key("replace" if replace else ADD, sources, analyser, options, titles)
     with Writer.open(folder, fingerprint=analyser.fingerprint) as writer:
         if restart and writer.manifest.journal is not None:
             writer.commit(None)
         _check_source(writer, key)
-        report = _resume(writer, read_documents(sources, limits=limits), analyser, ADD, key, replace, **options)
+        rows = read_documents(sources, limits=limits)
+        report = _resume(writer, rows, analyser, ADD, key, replace=replace, titles=titles, **options)
         writer.commit(None)
         writer.tidy()
         writer.calibrate()
@@ -159,23 +167,39 @@ def add_encoded(
         return report
 
 
-def _key(kind: str, sources: Sequence[str | Path], analyser: Analyser, options: IngestOptions) -> str:
+def _key(
+    kind: str,
+    sources: Sequence[str | Path],
+    analyser: Analyser,
+    options: IngestOptions,
+    titles: bool,
+    glossary_documents: int = 0,
+) -> str:
     if not sources:
         raise InputError("No source of documents was given.")
-    return source_key(sources, [kind, analyser.fingerprint, options.get("most_terms", 128)])
+    kept = [options.get("most_terms", 128), titles, glossary_documents]
+    return source_key(sources, [kind, analyser.fingerprint, analyser.choices, kept])
 
 
-def open_build(out: Path, fingerprint: str, vocab_size: int, key: str, restart: bool) -> Writer:
+def open_build(
+    out: Path,
+    fingerprint: str,
+    vocab_size: int,
+    key: str,
+    restart: bool,
+    *,
+    glossary_documents: int = GLOSSARY_DOCUMENTS,
+) -> Writer:
     """The writer of a build: of a new collection, or of one that an interrupted build of the same sources left."""
     if not (out / MANIFEST).exists():
-        return Writer.create(out, fingerprint=fingerprint, vocab_size=vocab_size)
+        return Writer.create(out, fingerprint=fingerprint, vocab_size=vocab_size, glossary_documents=glossary_documents)
     writer = Writer.open(out)
     try:
         journal = writer.manifest.journal
         if len(writer) and (journal is None or journal.kind != BUILD):
             raise CollectionError(f"{out} already holds a collection; choose another folder, or add to it.")
         if restart or not len(writer):
-            writer.reset(fingerprint=fingerprint, vocab_size=vocab_size)
+            writer.reset(fingerprint=fingerprint, vocab_size=vocab_size, glossary_documents=glossary_documents)
         _check_source(writer, key)
     except BaseException:
         writer.close()
@@ -187,8 +211,8 @@ def _check_source(writer: Writer, key: str) -> None:
     journal = writer.manifest.journal
     if journal is not None and journal.source != key:
         raise CollectionError(
-            f"{writer.folder} holds an unfinished build or addition of other or changed sources; "
-            "run that command again to finish it, or pass --restart."
+            f"{writer.folder} holds an unfinished build or addition of other or changed sources, or with other "
+            "options; run that command again to finish it, or pass --restart."
         )
 
 
@@ -198,13 +222,15 @@ def _resume(
     analyser: Analyser,
     kind: str,
     key: str,
+    *,
     replace: bool = False,
+    titles: bool = True,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
     """Encode and take in the rows that an earlier run has not dealt with."""
     journal = writer.manifest.journal
     skip = journal.rows if journal is not None else 0
-    items = encode_rows(islice(rows, skip, None), analyser)
+    items = encode_rows(islice(rows, skip, None), analyser, titles=titles)
     return ingest(writer, items, kind, key, skip, replace=replace, **options)
 
 
@@ -217,8 +243,8 @@ def finish_build(writer: Writer) -> None:
     writer.calibrate()
 
 
-def encode_rows(rows: Iterable[Row], analyser: Analyser) -> Iterator[Encoded | BadDocument]:
-    """The rows with their encodings, in order; the analyser may read a few rows ahead."""
+def encode_rows(rows: Iterable[Row], analyser: Analyser, *, titles: bool = True) -> Iterator[Encoded | BadDocument]:
+    """The rows with their encodings and `titles`, in order; the analyser may read a few rows ahead."""
     ahead, rows = tee(rows)
     answers = analyser.encode(row.text for row in ahead if isinstance(row, InputDocument))
     for row in rows:
@@ -229,7 +255,7 @@ def encode_rows(rows: Iterable[Row], analyser: Analyser) -> Iterator[Encoded | B
         if answer.error is not None:
             yield BadDocument(row.place, str(answer.error))
         else:
-            yield DocumentRecord(row.id, row.text, row.place), answer.unwrap()
+            yield DocumentRecord(row.id, row.text, row.place, row.title if titles else ""), answer.unwrap()
 
 
 def ingest(

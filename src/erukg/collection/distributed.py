@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from erukg.collection.build import BUILD, OnBad, encode_rows, finish_build, ingest, open_build
-from erukg.collection.encoded import Analyser
+from erukg.collection.encoded import GLOSSARY_DOCUMENTS, Analyser
 from erukg.collection.manifest import Journal, SegmentEntry
 from erukg.collection.writer import Writer
 from erukg.io import BadDocument, InputDocument
@@ -25,19 +25,22 @@ def write_part(
     analyser: Analyser,
     *,
     most_terms: int = 128,
+    titles: bool = True,
     on_bad: OnBad | None = None,
 ) -> tuple[SegmentEntry, ...]:
     """Encode the rows into segments in `folder`, which must be empty; unusable rows are given to `on_bad`."""
     with Writer.create(folder, fingerprint=analyser.fingerprint, vocab_size=analyser.vocab_size) as writer:
-        ingest(writer, encode_rows(rows, analyser), BUILD, most_terms=most_terms, on_bad=on_bad)
+        ingest(writer, encode_rows(rows, analyser, titles=titles), BUILD, most_terms=most_terms, on_bad=on_bad)
         writer.commit(None, glossary=False)
         return writer.manifest.segments
 
 
-def check_target(out: Path, fingerprint: str, vocab_size: int, key: str, restart: bool) -> None:
+def check_target(
+    out: Path, fingerprint: str, vocab_size: int, key: str, restart: bool, *, glossary_documents: int
+) -> None:
     """Say before the work begins that a collection cannot be made in `out`."""
     if out.exists():
-        open_build(out, fingerprint, vocab_size, key, restart).close()
+        open_build(out, fingerprint, vocab_size, key, restart, glossary_documents=glossary_documents).close()
 
 
 def combine_parts(
@@ -48,15 +51,16 @@ def combine_parts(
     vocab_size: int,
     key: str,
     restart: bool = False,
+    glossary_documents: int = GLOSSARY_DOCUMENTS,
 ) -> list[tuple[int, str]]:
     """Make a collection in `out` of all parts' segments, each fetched to a path by its function.
 
     Returns the documents left out because their id came before: the number of the segment, and the id. Interrupted, it
     starts anew: putting together takes a small part of the time that encoding does.
     """
-    with open_build(out, fingerprint, vocab_size, key, restart) as writer:
+    with open_build(out, fingerprint, vocab_size, key, restart, glossary_documents=glossary_documents) as writer:
         if len(writer):
-            writer.reset(fingerprint=fingerprint, vocab_size=vocab_size)
+            writer.reset(fingerprint=fingerprint, vocab_size=vocab_size, glossary_documents=glossary_documents)
         rows = sum(entry.documents for entry, _ in parts)
         duplicates = writer.adopt(parts, Journal(BUILD, key, rows, 0)) if parts else []
         finish_build(writer)

@@ -117,6 +117,7 @@ def _check_segment(segment: Segment) -> None:
     for lists, what in (
         (segment.postings, "posting lists"),
         (segment.ids, "ids"),
+        (segment.titles, "titles"),
         (segment.weights, "term weights"),
         (segment.phrases, "phrases"),
         (forms.text, "written forms"),

@@ -22,21 +22,27 @@ _LISTS_AT_ONCE = 1 << 14
 
 
 def merge_segments(
-    path: Path, segments: Sequence[Segment], states: Sequence[SegmentState], glossary: Commit | None = None
+    path: Path,
+    segments: Sequence[Segment],
+    states: Sequence[SegmentState],
+    glossary: Commit | None = None,
+    rare: int = 1,
 ) -> SegmentEntry:
     """Write the live documents of `segments`, in their order, as one segment.
 
     With a `glossary` only its phrases are kept, in their chosen form: smaller, but no longer fit for adding
-    documents.
+    documents. BM25 terms that fewer than `rare` documents have are left out.
     """
     live = [s.live(state.dead) for s, state in zip(segments, states, strict=True)]
     each = list(zip(segments, live, strict=True))
     lengths = join([s.lengths[rows] for s, rows in each], np.uint32)
     with ArrayFileWriter(path) as file:
-        _write_postings(file, segments, states, live)
+        _write_postings(file, segments, states, live, rare)
         file.add("lengths", lengths)
         file.add("texts", join([s.texts[rows] for s, rows in each], np.uint64))
         _write_lists(file, "ids", [(s.ids, rows) for s, rows in each])
+        if any((s.titles.offsets[rows] != s.titles.offsets[rows + 1]).any() for s, rows in each):
+            _write_lists(file, "titles", [(s.titles, rows) for s, rows in each])
         _write_lists(file, "weights", [(s.weights, rows) for s, rows in each])
         _write_phrases(file, segments, states, live, glossary)
         return entry_of(file.close(), lengths)
@@ -47,9 +53,9 @@ def _write_postings(
     segments: Sequence[Segment],
     states: Sequence[SegmentState],
     live: Sequence[NDArray[np.int64]],
+    rare: int,
 ) -> None:
-    used = [np.flatnonzero(state.frequencies) for state in states]
-    vocabulary = np.unique(join([s.vocabulary[u] for s, u in zip(segments, used, strict=True)], np.uint64))
+    vocabulary = _vocabulary(segments, states, rare)
     targets = []
     frequencies = np.zeros(len(vocabulary), np.int64)
     renumber = []
@@ -93,6 +99,17 @@ def _write_postings(
     file.stream("postings", np.uint16, chunks())
     file.add("postings.offsets", offsets_of(np.diff(np.concatenate(ends))))
     file.add("frequencies", frequencies.astype(np.uint32))
+
+
+def _vocabulary(segments: Sequence[Segment], states: Sequence[SegmentState], rare: int) -> NDArray[np.uint64]:
+    """The terms that live documents have, at least `rare` of them, ascending."""
+    used = [np.flatnonzero(state.frequencies) for state in states]
+    terms = join([s.vocabulary[u] for s, u in zip(segments, used, strict=True)], np.uint64)
+    if rare <= 1:
+        return np.unique(terms)
+    vocabulary, places = np.unique(terms, return_inverse=True)
+    counts = join([state.frequencies[u] for state, u in zip(states, used, strict=True)], np.int64)
+    return vocabulary[np.bincount(places, counts, len(vocabulary)) >= rare]
 
 
 def _write_lists(file: ArrayFileWriter, name: str, parts: Sequence[tuple[PackedLists, NDArray[np.int64]]]) -> None:

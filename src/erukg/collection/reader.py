@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import ANALYSIS, Query, analyse
-from erukg.collection.arrays import damaged
+from erukg.collection.arrays import PackedLists, damaged
 from erukg.collection.commit import Commit, open_commit
 from erukg.collection.glossary import MappedGlossary
 from erukg.collection.likeness import NEAREST, signals
@@ -241,12 +241,19 @@ class Collection:
 
     def ids(self, documents: NDArray[np.int64]) -> list[str]:
         """The ids of documents by their numbers."""
+        return self._strings(documents, [segment.ids for segment in self._segments])
+
+    def titles(self, documents: NDArray[np.int64]) -> list[str]:
+        """The titles of documents by their numbers; empty for those without one."""
+        return self._strings(documents, [segment.titles for segment in self._segments])
+
+    def _strings(self, documents: NDArray[np.int64], lists: Sequence[PackedLists]) -> list[str]:
         documents = np.asarray(documents, np.int64)
         if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
             raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
         out = np.empty(len(documents), object)
         for i, which, rows in self._by_segment(documents):
-            out[which] = self._segments[i].ids.strings(rows)
+            out[which] = lists[i].strings(rows)
         return out.tolist()
 
     def _by_segment(self, documents: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
@@ -340,9 +347,9 @@ class Collection:
         phrases, neighbours = phrases[chosen], neighbours[chosen]
         # Neighbours are numbered best first, so their number orders by share.
         numbers = sorted(set(neighbours.tolist()))
-        names = self.ids(neighbourhood.documents[numbers])
-        shares = neighbourhood.shares[numbers].tolist()
-        known = {i: Source(name, share) for i, name, share in zip(numbers, names, shares, strict=True)}
+        documents = neighbourhood.documents[numbers]
+        told = self.ids(documents), neighbourhood.shares[numbers].tolist(), self.titles(documents)
+        known = {i: Source(*one) for i, *one in zip(numbers, *told, strict=True)}
         holders: dict[int, list[int]] = {phrase: [] for phrase in wanted.tolist()}
         for phrase, i in zip(phrases.tolist(), neighbours.tolist(), strict=True):
             holders[phrase].append(i)

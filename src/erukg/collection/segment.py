@@ -45,6 +45,7 @@ class Segment:
     vocabulary   its BM25 terms, ascending; `postings` their lists (see `postings.py`) and `frequencies` in
                  how many documents each occurs, removed ones included
     lengths      terms of each document; `texts` the number of its text; `ids` its id
+    titles       its title, which may be empty; the file has no such lists where all are
     weights      its packed term weights (see `weights.py`)
     phrases      C̃_x before it is cut down to the glossary: rows of `forms`
     forms        all written forms of those phrases, sorted by fold hash and then by the hash of the form
@@ -57,6 +58,7 @@ class Segment:
     lengths: NDArray[np.uint32]
     texts: NDArray[np.uint64]
     ids: PackedLists
+    titles: PackedLists
     weights: PackedLists
     phrases: PackedLists
     forms: Forms
@@ -77,6 +79,7 @@ class Segment:
             file.array("lengths", "u4", n),
             file.array("texts", "u8", n),
             file.lists("ids", "u1", n),
+            file.optional_lists("titles", "u1", n),
             file.lists("weights", "u1", n),
             file.lists("phrases", "u4", n),
             Forms.read(file, "forms"),
@@ -95,6 +98,7 @@ class Segment:
             file.add("lengths", self.lengths)
             file.add("texts", self.texts)
             file.add_lists("ids", self.ids)
+            file.add_optional_lists("titles", self.titles)
             file.add_lists("weights", self.weights)
             file.add_lists("phrases", self.phrases)
             self.forms.write(file, "forms")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from erukg.collection.analysis import terms_of, text_key
 from erukg.collection.arrays import PackedLists, join, offsets_of
-from erukg.collection.encoded import EncodedDocument, Phrase
+from erukg.collection.encoded import DocumentRecord, EncodedDocument, Phrase
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.postings import invert, number_terms, pack
 from erukg.collection.segment import Forms, Segment
@@ -21,12 +21,15 @@ from erukg.errors import InputError
 
 __all__ = ["SegmentBuilder"]
 
+_LONGEST_TITLE = 300
+
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A document to be written: id, BM25 terms in order, packed term weights, rows of the builder's forms."""
+    """A document to be written: id, title, BM25 terms in order, packed term weights, rows of the builder's forms."""
 
     id: str
+    title: str
     terms: NDArray[np.uint64]
     weights: bytes
     rows: list[int]
@@ -61,7 +64,7 @@ class SegmentBuilder:
         """Forget all but the first `n` documents."""
         del self._documents[n:]
 
-    def add(self, id: str, text: str, document: EncodedDocument) -> None:
+    def add(self, record: DocumentRecord, document: EncodedDocument) -> None:
         """Take a document in, or say in an `InputError` why it cannot be; then nothing has changed."""
         ids, weights = np.asarray(document.term_ids), np.asarray(document.term_weights, np.float64)
         if ids.shape != weights.shape or ids.ndim != 1:
@@ -71,12 +74,14 @@ class SegmentBuilder:
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
             raise InputError("Its term weights are not all finite and at least 0.")
         phrases = _checked(document.phrases, self._vocab_size)
-        terms = terms_of(text)
-        packed = pack_weights(*quantise(ids, weights, self._keep, self._limit), high_values(self._vocab_size))
+        terms = terms_of(record.text)
+        packed = b""
+        if self._keep:
+            packed = pack_weights(*quantise(ids, weights, self._keep, self._limit), high_values(self._vocab_size))
         rows = [self._row(phrase) for phrase in phrases]
         self._length += len(terms)
         # One step, so that an interruption finds the document wholly in or wholly out.
-        self._documents.append(_Pending(id, terms, packed, rows))
+        self._documents.append(_Pending(record.id, _shown(record.title), terms, packed, rows))
 
     def _row(self, phrase: Phrase) -> int:
         key = (phrase.fold, phrase.form.lower())
@@ -106,6 +111,7 @@ class SegmentBuilder:
             lengths.astype(np.uint32),
             np.array([text_key(d.terms) for d in documents], np.uint64),
             PackedLists.of_strings(self.ids),
+            PackedLists.of_strings([d.title for d in documents]),
             PackedLists(np.frombuffer(b"".join(d.weights for d in documents), np.uint8), offsets_of(sizes)),
             PackedLists(rank[rows].astype(np.uint32), offsets_of(counts)),
             forms,
@@ -122,6 +128,11 @@ class SegmentBuilder:
         counts = np.fromiter((len(p) for p in pieces), np.int64, len(pieces))
         terms = np.fromiter((t for p in pieces for t in p), np.uint16, int(counts.sum()))
         return Forms(folds[order], text.take(order), PackedLists(terms, offsets_of(counts))), rank
+
+
+def _shown(title: str) -> str:
+    """A title as it is kept: on one line, of bounded length, and without halves of characters."""
+    return " ".join(title.split())[:_LONGEST_TITLE].rstrip().encode("utf-8", "replace").decode()
 
 
 def _checked(phrases: Sequence[Phrase], vocab_size: int) -> list[Phrase]:

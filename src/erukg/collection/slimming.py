@@ -16,12 +16,17 @@ from erukg.errors import CollectionError, InputError
 __all__ = ["slim"]
 
 
-def slim(source: str | Path, out: str | Path) -> None:
+def slim(source: str | Path, out: str | Path, *, rare: int = 1) -> None:
     """Write to the folder `out` what searching `source` needs, and not what growing needs.
 
     Phrases outside the glossary, most of all that a collection knows, are left out. The copy gives the same
     results, but nothing can be added to it or removed from it: the counts of the phrases left out are gone.
+
+    With `rare` above 1 the words that fewer documents have are left out too, and searching does not find documents
+    by them: smaller, and nearly the same neighbours.
     """
+    if rare < 1:
+        raise InputError(f"Words that at least 1 document has are kept, not {rare}.")
     source, out = Path(source), Path(out)
     manifest, segments, commit = open_parts(source)
     if not manifest.documents:
@@ -36,7 +41,7 @@ def slim(source: str | Path, out: str | Path) -> None:
                 raise CollectionError(f"{out} already holds a collection; choose another folder.")
             segment_file.unlink(missing_ok=True)
             commit_file.unlink(missing_ok=True)
-            entry = merge_segments(segment_file, segments, commit.states, glossary=commit)
+            entry = merge_segments(segment_file, segments, commit.states, glossary=commit, rare=rare)
             merged = [Segment.open(out, entry)]
             # Dead documents are gone, so the glossary derived from the copy is the same, form for form.
             file = write_commit(commit_file, derive(merged, [NONE_DEAD], manifest.glossary_documents))

@@ -2,7 +2,7 @@
 
 A document with k terms has 1 + 2k + ⌈(k + H) / 8⌉ bytes: k; the low 8 bits of the ascending term ids; the
 weights' codes; and the ids' high bits in unary (Elias–Fano), where H is the number of high values in the
-vocabulary. A code c stands for the weight limit · (c / 255)², finer for the small weights that most terms
+vocabulary. One of which no terms are kept has none. A code c stands for the weight limit · (c / 255)², finer for the small weights that most terms
 have.
 """
 
@@ -81,8 +81,8 @@ def add_weights(
     """
     for i in range(starts.size):
         start, stop = starts[i], stops[i]
-        if stop - start < 1:
-            return False
+        if start == stop:
+            continue
         k = np.int64(data[start])
         if stop - start != 1 + 2 * k + ((k + high + 7) >> 3):
             return False

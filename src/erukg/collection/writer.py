@@ -20,7 +20,7 @@ from erukg.collection.analysis import ANALYSIS
 from erukg.collection.arrays import FileEntry
 from erukg.collection.calibration import calibrate_locked, stale
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
-from erukg.collection.encoded import DocumentRecord, EncodedDocument
+from erukg.collection.encoded import GLOSSARY_DOCUMENTS, DocumentRecord, EncodedDocument
 from erukg.collection.id_index import IdIndex
 from erukg.collection.lock import write_errors, writer_lock
 from erukg.collection.manifest import MANIFEST, Journal, Manifest, SegmentEntry, read_manifest, write_manifest
@@ -71,7 +71,7 @@ class Writer:
         vocab_size: int,
         k1: float = 0.9,
         b: float = 0.4,
-        glossary_documents: int = 3,
+        glossary_documents: int = GLOSSARY_DOCUMENTS,
         weight_limit: float = WEIGHT_LIMIT,
     ) -> Writer:
         """A new, empty collection for the model with this fingerprint; `folder` must not hold one already."""
@@ -165,7 +165,7 @@ class Writer:
         if self._builder is None:
             m, most_terms = self.manifest, min(self.most_terms, MOST_TERMS)
             self._builder = SegmentBuilder(m.vocab_size, m.weight_limit, most_terms, self.part_documents, PART_LENGTH)
-        self._builder.add(record.id, record.text, document)
+        self._builder.add(record, document)
         self._ids.pending.add(record.id)
         if known is not None:
             self._replaced[record.id] = known
@@ -244,11 +244,17 @@ class Writer:
                 self._publish(self.manifest.segments, self._mark_removed(places), self.manifest.journal)
         return [id for id, place in found.items() if place is None]
 
-    def reset(self, *, fingerprint: str, vocab_size: int) -> None:
+    def reset(self, *, fingerprint: str, vocab_size: int, glossary_documents: int) -> None:
         """Throw every document away and start anew for this model."""
         with write_errors(self.folder):
             self._segments, self._dead = [], []
-            self.manifest = replace(self.manifest, fingerprint=fingerprint, vocab_size=vocab_size, likeness=None)
+            self.manifest = replace(
+                self.manifest,
+                fingerprint=fingerprint,
+                vocab_size=vocab_size,
+                glossary_documents=glossary_documents,
+                likeness=None,
+            )
             self._publish([], [], None)
 
     def tidy(self) -> None:

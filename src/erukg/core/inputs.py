@@ -40,6 +40,12 @@ class InputDocument:
     place: str
     fields: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def title(self) -> str:
+        """The field of that name; empty where there is none."""
+        title = self.fields.get("title") if self.fields else None
+        return title if isinstance(title, str) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class BadDocument:

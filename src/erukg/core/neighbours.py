@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -43,13 +43,29 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A neighbour that an absent phrase was found in: its id and its share s̃ of the neighbourhood."""
+    """A neighbour that an absent phrase was found in: its id, its share s̃ of the neighbourhood, and its title.
+
+    The title is empty where the collection has none.
+    """
 
     id: str
     share: float
+    title: str = ""
+
+    @property
+    def name(self) -> str:
+        """What to call it before people: its title, or else its id."""
+        return self.title or self.id
 
     def to_dict(self) -> dict[str, str | float]:
-        return {"id": self.id, "share": self.share}
+        out: dict[str, str | float] = {"id": self.id, "share": self.share}
+        if self.title:
+            out["title"] = self.title
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Source:
+        return cls(data["id"], float(data["share"]), data.get("title") or "")
 
 
 class WeightedTerms(NamedTuple):

@@ -112,7 +112,7 @@ class Keyphrase:
             confidence=None if data.get("confidence") is None else float(data["confidence"]),
             variants=tuple(str(form) for form in data.get("variants", ())),
             spans=tuple((int(a), int(b)) for a, b in data.get("spans", ())),
-            sources=tuple(Source(s["id"], float(s["share"])) for s in data.get("sources", ())),
+            sources=tuple(Source.from_dict(source) for source in data.get("sources", ())),
             explanation=None if explanation is None else Explanation.from_dict(explanation),
             related=bool(data.get("related", False)),
         )

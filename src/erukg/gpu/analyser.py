@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from erukg.collection.analyser import choices_of
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument
 from erukg.collection.weights import MOST_TERMS
 from erukg.core.settings import Settings
@@ -38,7 +39,9 @@ class DeviceAnalyser:
         self._keep_open = keep_open
         self.fingerprint = backend.term_space
         self.vocab_size = backend.vocab_size
-        job = CollectionJob(backend.folder.path.absolute(), MOST_TERMS + 1, phrases, settings or Settings())
+        settings = settings or Settings()
+        self.choices = choices_of(phrases, settings)
+        job = CollectionJob(backend.folder.path.absolute(), MOST_TERMS + 1, phrases, settings)
         self._stream = DeviceStream(server_plan(backend, job.top), job, workers)
 
     def encode(self, texts: Iterable[str]) -> Iterator[Answer[str, EncodedDocument]]:

@@ -16,6 +16,7 @@ def compact(result: Keyphrases) -> Compact:
     """The result as tuples of strings and numbers; a neighbour that several phrases name is told once."""
     sources: dict[str, int] = {}
     shares: list[float] = []
+    titles: list[str] = []
     absent = []
     for k in result.absent:
         numbers = []
@@ -23,17 +24,18 @@ def compact(result: Keyphrases) -> Compact:
             number = sources.setdefault(source.id, len(sources))
             if number == len(shares):
                 shares.append(source.share)
+                titles.append(source.title)
             numbers.append(number)
         absent.append((k.phrase, k.score, k.confidence, k.variants, tuple(numbers), k.explanation, k.related))
     present = tuple((k.phrase, k.score, k.confidence, k.variants, k.spans, (), k.explanation) for k in result.present)
     notices = tuple((notice.code, notice.message) for notice in result.notices)
-    return result.id, notices, present, tuple(absent), tuple(sources), tuple(shares)
+    return result.id, notices, present, tuple(absent), (tuple(sources), tuple(shares), tuple(titles))
 
 
 def restore(data: Compact) -> Keyphrases:
     """The result that `compact` was given."""
-    id, notices, present, absent, names, shares = data
-    sources = [Source(name, share) for name, share in zip(names, shares, strict=True)]
+    id, notices, present, absent, known = data
+    sources = [Source(*one) for one in zip(*known, strict=True)]
     return Keyphrases(
         tuple([Keyphrase(*most) for most in present]),
         tuple(

@@ -15,7 +15,7 @@ __all__ = ["Result", "arrow_row", "csv_header", "csv_rows", "every_factor", "exp
 
 Result: TypeAlias = Keyphrases | RankedPhrases
 _PURPOSE = "Writing Parquet"
-_CSV = ("id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources")
+_CSV = ("id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources", "titles")
 # What phrases of these kinds never have.
 _OMITTED = {"present": {"sources", "related"}, "absent": {"spans"}, "phrases": {"related"}}
 
@@ -37,7 +37,9 @@ def csv_header(explain: bool) -> tuple[str, ...]:
 
 
 def csv_rows(result: Result, explain: bool) -> Iterator[tuple[object, ...]]:
-    """One row per phrase; spans as `start-end`, sources as `id=share`, several separated by spaces, variants by ";"."""
+    """One row per phrase; spans as `start-end`, sources as `id=share`, several separated by spaces, variants and the
+    sources' titles by ";".
+    """
     for kind, phrases in kinds(result):
         for rank, phrase in enumerate(phrases, 1):
             name = kind if kind != "phrases" else "present" if phrase.spans else "absent"
@@ -45,8 +47,14 @@ def csv_rows(result: Result, explain: bool) -> Iterator[tuple[object, ...]]:
             sources = " ".join(f"{source.id}={source.share:.6g}" for source in phrase.sources)
             confidence = "" if phrase.confidence is None else repr(phrase.confidence)
             score, variants = repr(phrase.score), "; ".join(phrase.variants)
-            row = (result.id, name, rank, phrase.phrase, score, confidence, variants, spans, sources)
+            titles = _no_formula("; ".join(source.title for source in phrase.sources if source.title))
+            row = (result.id, name, rank, phrase.phrase, score, confidence, variants, spans, sources, titles)
             yield row + _explained_cells(phrase.explanation) if explain else row
+
+
+def _no_formula(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: titles are whatever somebody wrote."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell
 
 
 def _explained_cells(explanation: Explanation | None) -> tuple[object, ...]:

@@ -7,17 +7,19 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from erukg.collection.analyser import choices_of
 from erukg.collection.arrays import FileEntry, checksum
 from erukg.collection.build import IngestReport
 from erukg.collection.distributed import check_target, combine_parts, write_part
-from erukg.collection.encoded import Analyser
+from erukg.collection.encoded import GLOSSARY_DOCUMENTS, TOP_PHRASES, Analyser
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS
+from erukg.core.settings import Settings
 from erukg.errors import CollectionError, ErukgError, InputError
 from erukg.generator import load_analyser
 from erukg.integrations.ray.driver import run_job
@@ -39,19 +41,39 @@ class CollectionJob(Job):
     """Segments of a collection from the documents of each partition."""
 
     most_terms: int = 128
+    phrases: int = TOP_PHRASES
+    choices: Settings = field(default_factory=Settings)
+    glossary_documents: int = GLOSSARY_DOCUMENTS
+    titles: bool = True
 
     def settings(self) -> dict[str, Any]:
-        return {"command": "collection build", "terms": self.most_terms, **Job.settings(self)}
+        return {
+            "command": "collection build",
+            "terms": self.most_terms,
+            "glossary_documents": self.glossary_documents,
+            "titles": self.titles,
+            **choices_of(self.phrases, self.choices),
+            **Job.settings(self),
+        }
 
     def load(self) -> Analyser:
-        return load_analyser(local_copy(self.model), self.device, self.threads, keep_open=True)
+        return load_analyser(
+            local_copy(self.model),
+            self.device,
+            self.threads,
+            phrases=self.phrases,
+            settings=self.choices,
+            keep_open=True,
+        )
 
     def process(
         self, loaded: Analyser, partition: Partition, documents: Iterator[InputDocument], store: Store, on_bad: OnBad
     ) -> Written:
         files: list[dict[str, Any]] = []
         with tempfile.TemporaryDirectory(prefix="erukg-part-") as folder:
-            segments = write_part(Path(folder), documents, loaded, most_terms=self.most_terms, on_bad=on_bad)
+            segments = write_part(
+                Path(folder), documents, loaded, most_terms=self.most_terms, titles=self.titles, on_bad=on_bad
+            )
             for number, entry in enumerate(segments):
                 name = f"part-{partition.number:06d}-{number:02d}.segment"
                 with store.create(name) as stream, (Path(folder) / entry.file.name).open("rb") as source:
@@ -83,7 +105,8 @@ def build_collection(
     folder = Path(out)
     model = job.model_folder()
     key = hashlib.sha256(json.dumps([job.settings(), list(map(str, sources))]).encode()).hexdigest()
-    check_target(folder, model.term_space, model.vocab_size, key, restart)
+    least = job.glossary_documents
+    check_target(folder, model.term_space, model.vocab_size, key, restart, glossary_documents=least)
     store = Store(work or f"{folder}.work")
     if restart:
         store.remove_folder()
@@ -111,7 +134,13 @@ def build_collection(
             owners.append(number)
             parts.append((segment, partial(_fetch, store, entry)))
     twice = combine_parts(
-        folder, parts, fingerprint=model.term_space, vocab_size=model.vocab_size, key=key, restart=restart
+        folder,
+        parts,
+        fingerprint=model.term_space,
+        vocab_size=model.vocab_size,
+        key=key,
+        restart=restart,
+        glossary_documents=least,
     )
     if on_bad is not None:
         _report_twice(store, [(owners[segment], id) for segment, id in twice], job.limits, on_bad)

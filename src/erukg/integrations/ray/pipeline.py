@@ -41,8 +41,8 @@ def keyphrases(
 
     A row's text is its columns `text`, those that it has, joined by newlines; `id` names its document, if there is such
     a column. `present` is a list of {phrase, score, spans: [{start, end}]}, `absent` one of {phrase, score, sources:
-    [{id, share}]}; `notices` one of {code, message}, empty for most texts. A row that cannot be used has no phrases,
-    and in `error` the reason; `error` is null in all others.
+    [{id, share, title}]}, where title may be null; `notices` one of {code, message}, empty for most texts. A row that
+    cannot be used has no phrases, and in `error` the reason; `error` is null in all others.
 
     Workers load the model once. `model` and `collection` are as in `KeyphraseGenerator.from_pretrained`, and may be
     URIs, which each node fetches once; a collection is memory-mapped, so that the workers of a node share its pages.

@@ -116,12 +116,13 @@ function sourcesList(sources) {
   );
 }
 
-// A source's id, as a link where it leads somewhere, and its share.
+// A source's title, or else its id, as a link where that leads somewhere, and its share.
 export function sourceMark(source) {
   const { label, href } = sourceLink(source.id);
+  const shown = { dir: "auto", title: source.title ? label : null };
   const name = href
-    ? el("a", { href, target: "_blank", rel: "noopener noreferrer" }, label)
-    : el("span", { class: "source-id" }, label);
+    ? el("a", { href, target: "_blank", rel: "noopener noreferrer", ...shown }, source.title || label)
+    : el("span", { class: "source-id", ...shown }, source.title || label);
   return el("span", { class: "source" }, name, el("span", { class: "share" }, ` ${percent(source.share)}`));
 }
 

@@ -15,14 +15,16 @@ export function toJson(results) {
 
 // The columns of `erukg generate --format csv`.
 export function toCsv(results) {
-  const rows = [["id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources"]];
+  const rows = [["id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources", "titles"]];
   for (const result of results)
     for (const kind of ["present", "absent"])
       result[kind].forEach((found, i) => {
         const spans = (found.spans ?? []).map((span) => span.join("-")).join(" ");
         const sources = (found.sources ?? []).map((s) => `${s.id}=${Number(s.share.toPrecision(6))}`).join(" ");
+        const titles = (found.sources ?? []).map((s) => s.title).filter(Boolean).join("; ");
         const variants = (found.variants ?? []).join("; ");
-        rows.push([result.id ?? "", kind, i + 1, found.phrase, found.score, found.confidence ?? "", variants, spans, sources]);
+        const cells = [found.phrase, found.score, found.confidence ?? "", variants, spans, sources, titles];
+        rows.push([result.id ?? "", kind, i + 1, ...cells]);
       });
   return rows.map((row) => row.map(csvCell).join(",") + "\r\n").join("");
 }
