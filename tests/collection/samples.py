@@ -9,6 +9,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class WordAnalyser:
 
     fingerprint = "words-1"
     vocab_size = VOCAB_SIZE
+    choices: ClassVar[dict[str, Any]] = {}
 
     def encode(self, texts: Iterable[str]) -> Iterator[Answer[str, EncodedDocument]]:
         return (attempt(self.encode_one, text) for text in texts)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -79,6 +80,7 @@ class Picky:
 
     fingerprint = "0" * 64
     vocab_size = 10
+    choices: ClassVar[dict[str, Any]] = {}
 
     def encode(self, texts: Iterable[str]) -> Iterator[Answer[str, EncodedDocument]]:
         taken: list[str] = []

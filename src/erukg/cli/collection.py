@@ -6,7 +6,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,7 +63,7 @@ class _Encoding:
         option("--titles/--no-titles", help="Keep the documents' titles, for people to read where phrases come from."),
     ] = True
     max_mb: float = max_mb(20.0)
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings
 
     @property
     def limits(self) -> Limits:

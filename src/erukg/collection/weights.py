@@ -2,8 +2,8 @@
 
 A document with k terms has 1 + 2k + ⌈(k + H) / 8⌉ bytes: k; the low 8 bits of the ascending term ids; the
 weights' codes; and the ids' high bits in unary (Elias–Fano), where H is the number of high values in the
-vocabulary. One of which no terms are kept has none. A code c stands for the weight limit · (c / 255)², finer for the small weights that most terms
-have.
+vocabulary. A code c stands for the weight limit · (c / 255)², finer for the small weights that most terms
+have. A collection that keeps no term weights has no bytes of any document.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ function sourcesList(sources) {
 // A source's title, or else its id, as a link where that leads somewhere, and its share.
 export function sourceMark(source) {
   const { label, href } = sourceLink(source.id);
-  const shown = { dir: "auto", title: source.title ? label : null };
+  const shown = { dir: "auto", title: source.title && `${label}: ${source.title}` };
   const name = href
     ? el("a", { href, target: "_blank", rel: "noopener noreferrer", ...shown }, source.title || label)
     : el("span", { class: "source-id", ...shown }, source.title || label);
