@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from erukg.collection.arrays import ArrayFileWriter, PackedLists, damaged, join, offsets_of
 from erukg.collection.commit import Commit, DistinctForms, SegmentState
 from erukg.collection.manifest import SegmentEntry
-from erukg.collection.postings import DAMAGED, decode, pack
+from erukg.collection.postings import DAMAGED, LEFT_OUT, decode, pack
 from erukg.collection.segment import Segment, entry_of
 
 __all__ = ["merge_segments"]
@@ -64,11 +64,13 @@ def _write_postings(
         target = np.searchsorted(vocabulary, segment.vocabulary)
         inside = np.minimum(target, max(len(vocabulary) - 1, 0))
         known = (vocabulary[inside] == segment.vocabulary) if len(vocabulary) else np.zeros(len(target), bool)
-        known &= state.frequencies > 0
+        # Terms that are known to nobody are left out because they are rare, or because no live document has them.
+        used = state.frequencies > 0
+        known &= used
         frequencies[target[known]] += state.frequencies[known]
         # `target` ascends even over terms that nobody uses any more, so a range of terms is found by
         # bisection.
-        targets.append((target, np.where(known, target, -1)))
+        targets.append((target, np.where(known, target, np.where(used, LEFT_OUT, -1))))
         numbers = np.full(len(segment), -1, np.int32)
         numbers[rows] = np.arange(base, base + len(rows), dtype=np.int32)
         renumber.append(numbers)
@@ -86,7 +88,7 @@ def _write_postings(
             place = local[:-1].copy()
             for segment, (place_of, known_as), numbers in zip(segments, targets, renumber, strict=True):
                 a, b = np.searchsorted(place_of, [first, last])
-                to = np.where(known_as[a:b] < 0, -1, known_as[a:b] - first)
+                to = np.where(known_as[a:b] < 0, known_as[a:b], known_as[a:b] - first)
                 decode(segment.postings, int(a), int(b), to, numbers, place, documents, counts)
             if np.any(place != local[1:]):
                 raise damaged(segments[0].path.parent, DAMAGED)

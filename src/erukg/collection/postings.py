@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from erukg.collection.arrays import PackedLists, damaged
 from erukg.core.kernels import kernel
 
-__all__ = ["BLOCK", "DAMAGED", "count_live", "decode", "invert", "number_terms", "pack"]
+__all__ = ["BLOCK", "DAMAGED", "LEFT_OUT", "count_live", "decode", "invert", "number_terms", "pack"]
 
 Int: TypeAlias = int | np.int64
 Ints: TypeAlias = NDArray[np.int32]
@@ -34,6 +34,8 @@ Words: TypeAlias = NDArray[np.uint16]
 
 BLOCK = 1 << 12
 DAMAGED = "its posting lists are not as they were written"
+#: The target of a term whose list is not wanted.
+LEFT_OUT = -2
 _WORDS_PER_POSTING = 6  # the most that one posting can take: a stretch of its own with a large tf
 
 
@@ -201,6 +203,8 @@ def _decode(
         if i > stop or stop > words.size:
             return False
         out = targets[t - first]
+        if out == LEFT_OUT:
+            continue
         while i < stop:
             base = np.int64(words[i]) << 12
             a, a_end, b, b_end, c, c_end = _groups(words, i, stop)
@@ -251,7 +255,8 @@ def decode(
     """Unpack the lists of terms `first` to `last`, appending the list of term t to list `targets[t - first]`.
 
     `place` says where each target's next posting goes and is moved on; documents get the numbers in
-    `renumber`, and those with a negative one are left out.
+    `renumber`, and those with a negative one are left out. So are terms whose target is `LEFT_OUT`; of one whose target
+    is -1 all documents must be.
     """
     words, offsets = postings.values, postings.offsets
     if not _decode(words, offsets, first, last, targets, renumber, place, documents, frequencies):
