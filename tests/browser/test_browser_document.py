@@ -19,7 +19,7 @@ TEXT = (
 )
 
 
-def test_paste_highlight_explain_turn_and_export(sheet: Open, tmp_path: Path) -> None:
+def test_paste_highlight_explain_turn_and_export(sheet: Open, field_notes: Path, tmp_path: Path) -> None:
     one = sheet().ready().paste(TEXT)
     page = one.page
     page.wait_for_selector("#reading mark")
@@ -42,8 +42,14 @@ def test_paste_highlight_explain_turn_and_export(sheet: Open, tmp_path: Path) ->
     assert page.locator(".terms tbody tr").count() >= 1
     page.click(".phrase-list.absent button.phrase >> nth=0")
     assert page.inner_text("#explanation-heading") == absent[0]
-    hrefs = [link.get_attribute("href") for link in page.locator("#explanation .sources a").all()]
+    links = page.locator("#explanation .sources a").all()
+    hrefs = [link.get_attribute("href") for link in links]
     assert hrefs
+    titles = {json.loads(line)["title"] for line in field_notes.read_text().splitlines()}
+    for link in links:
+        assert link.inner_text() in titles
+        assert link.get_attribute("title").endswith(f": {link.inner_text()}")
+    assert page.locator(".phrase-list.absent .from a").first.inner_text() in titles
     assert all(href.startswith(("https://arxiv.org/abs/9999.", "https://doi.org/10.5555/field.")) for href in hrefs)
 
     page.fill("input[type=number][aria-label^='k,']", "3")
@@ -90,6 +96,7 @@ def _is_csv(file: Path, present: list[str], absent: list[str]) -> None:
     rows = list(csv.DictReader(file.read_text().splitlines()))
     assert [row["phrase"] for row in rows] == present + absent
     assert {row["kind"] for row in rows} == {"present", "absent"}
+    assert all(bool(row["titles"]) == (row["kind"] == "absent") for row in rows)
 
 
 def _is_bibtex(file: Path, present: list[str], absent: list[str]) -> None:

@@ -9,6 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from browser.browsing import HOSTILE, Sheet
+from erukg.backends import OnnxBackend, find_model
+from erukg.collection import DocumentRecord
+from erukg.collection.analyser import ModelAnalyser
+from erukg.collection.build import build_encoded
 
 Open = Callable[..., Sheet]
 
@@ -62,6 +66,24 @@ def test_nothing_in_a_report_runs(sheet: Open, collection: Path, tmp_path: Path)
     page.wait_for_selector("#reading mark")
     assert "</script></body>" in page.inner_text("#reading")
     page.click("#reading mark >> nth=0")
+    one.nothing_ran()
+
+
+def test_nothing_in_a_title_runs(sheet: Open, field_notes: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in field_notes.read_text().splitlines()]
+    records = [DocumentRecord(row["id"], f"{row['title']}\n{row['abstract']}", title=HOSTILE) for row in rows]
+    analyser = ModelAnalyser(OnnxBackend.load(find_model(None)))
+    encoded = [answer.unwrap() for answer in analyser.encode(record.text for record in records)]
+    folder = tmp_path / "collection"
+    pairs = zip(records, encoded, strict=True)
+    build_encoded(folder, pairs, fingerprint=analyser.fingerprint, vocab_size=analyser.vocab_size)
+    text = tmp_path / "note.txt"
+    text.write_text("Passive acoustic monitoring of whale calls with hydrophones and a convolutional network.")
+    one = sheet(_report(folder, tmp_path / "report.html", text)).ready()
+    page = one.page
+    page.click(".phrase-list.absent button.phrase >> nth=0")
+    for place in (".phrase-list.absent .from", "#explanation .sources"):
+        assert "<script>" in page.locator(place).first.inner_text()
     one.nothing_ran()
 
 

@@ -19,11 +19,13 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
-from erukg import KeyphraseGenerator, Keyphrases
+from erukg import Keyphrase, KeyphraseGenerator, Keyphrases
 from erukg.cli import app
+from erukg.cli._work import TableWriter
 from erukg.core.factors import FACTORS
+from erukg.core.neighbours import Source
 from erukg.core.results import RankedPhrases
-from erukg.io.columns import every_factor, result_schema
+from erukg.io.columns import csv_rows, every_factor, result_schema
 from erukg.io.writers import ParquetWriter
 from tiny import ADJECTIVES, NOUNS
 
@@ -150,6 +152,38 @@ def test_parquet_holds_what_json_holds(with_collection: Run, documents: Path, tm
         assert table.to_pylist() == rows
 
 
+def test_every_format_has_the_titles_of_sources(
+    with_collection: Run, documents: Path, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    titles = {row["id"]: row["title"] for row in map(json.loads, tiny_corpus.read_text().splitlines())}
+    for suffix in ("jsonl", "csv"):
+        with_collection("generate", documents, "--no-abstain", "--output", tmp_path / f"o.{suffix}")
+    found = [Keyphrases.from_json(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+    absent = [phrase for result in found for phrase in result.absent]
+    assert absent
+    assert all(source.title == titles[source.id] for phrase in absent for source in phrase.sources)
+    cells = [row for row in csv.DictReader((tmp_path / "o.csv").open(newline="")) if row["kind"] == "absent"]
+    assert [row["titles"] for row in cells] == ["; ".join(s.title for s in phrase.sources) for phrase in absent]
+    table = with_collection("generate", documents, "--no-abstain", "--explain", "--format", "table").stdout
+    assert "doc:" not in table
+    words = set(table.split())
+    assert all(set(phrase.sources[0].title.split()) <= words for phrase in absent)
+
+
+def test_titles_can_neither_steer_a_terminal_nor_calculate() -> None:
+    sources = (Source("a", 0.5, "=1+1 \x1b[31m red \x9b"), Source("b", 0.25), *[Source("c", 0.1)] * 3)
+    result = Keyphrases(absent=(Keyphrase("ice", 1.0, sources=sources),), id="d")
+    stream = BytesIO()
+    writer = TableWriter(stream, explain=True)
+    writer.write(result)
+    shown = stream.getvalue().decode()
+    assert "\x1b" not in shown
+    assert "\x9b" not in shown
+    assert " ".join(shown.split()).endswith("=1+1 \\x1b[31m red \\x9b; b; 3 more")
+    (row,) = csv_rows(result, explain=False)
+    assert str(row[-1]).startswith("'=1+1 ")
+
+
 def test_schemas_follow_the_model() -> None:
     plain, explained = result_schema(RankedPhrases), result_schema(Keyphrases, True)
     assert plain.field("phrases").type.value_type.names == [
@@ -160,6 +194,7 @@ def test_schemas_follow_the_model() -> None:
         "spans",
         "sources",
     ]
+    assert plain.field("phrases").type.value_type.field("sources").type.value_type.names == ["id", "share", "title"]
     present = explained.field("present").type.value_type
     assert present.names == ["phrase", "score", "confidence", "variants", "spans", "explanation"]
     assert present.field("explanation").type.field("factors").type.names == NAMES

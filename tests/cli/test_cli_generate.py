@@ -101,7 +101,8 @@ def test_explain_makes_the_product(run: Run, document: Path) -> None:
 
 def test_csv(run: Run, document: Path) -> None:
     header, *rows = csv.reader(StringIO(run("generate", document, document, "--format", "csv", "-k", 2).stdout))
-    assert header == ["id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources"]
+    names = ["id", "kind", "rank", "phrase", "score", "confidence", "variants", "spans", "sources", "titles"]
+    assert header == names
     assert [row[1:3] for row in rows] == [["present", "1"], ["present", "2"]] * 2
     start, end = map(int, rows[0][7].split()[0].split("-"))
     assert TEXT[start:end] == rows[0][3]

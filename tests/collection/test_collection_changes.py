@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase
 from erukg.errors import CollectionError, InputError
 
 QUERIES = [make_text(random.Random(100 + i), 25) for i in range(5)]
-POOL = make_records(40, seed=4)
+POOL = [replace(record, title=record.id if i % 3 else "") for i, record in enumerate(make_records(40, seed=4))]
 
 operations = st.lists(
     st.one_of(

@@ -9,9 +9,15 @@ from erukg.errors import InputError
 
 def test_json_round_trip(tiny_generator: KeyphraseGenerator) -> None:
     result = tiny_generator.generate("Sparse retrieval of sea ice images.", explain=True, id="d1")
-    result = Keyphrases(result.present, (Keyphrase("radar", 0.5, sources=(Source("arxiv:1", 0.25),)),), "d1")
+    sources = (Source("arxiv:1", 0.25, "Ice in <i>winter</i>"), Source("b", 0.125))
+    result = Keyphrases(result.present, (Keyphrase("radar", 0.5, sources=sources),), "d1")
     assert len(result) == len(list(result)) > 1
     assert Keyphrases.from_json(result.to_json()) == result
+    assert result.to_dict()["absent"][0]["sources"] == [
+        {"id": "arxiv:1", "share": 0.25, "title": "Ice in <i>winter</i>"},
+        {"id": "b", "share": 0.125},
+    ]
+    assert [source.name for source in sources] == ["Ice in <i>winter</i>", "b"]
 
 
 @pytest.mark.parametrize("line", ["", "[]", "{", '{"present": [{}]}', '{"present": [{"phrase": "a", "score": "x"}]}'])

@@ -121,8 +121,8 @@ def test_same_results_ordered_map(
         for one, other in ((a.present, b.present), (a.absent, b.absent)):
             assert [k.phrase for k in one] == [k.phrase for k in other]
             assert [k.score for k in one] == pytest.approx([k.score for k in other], rel=1e-3)
-            assert [(k.spans, [s.id for s in k.sources]) for k in one] == [
-                (k.spans, [s.id for s in k.sources]) for k in other
+            assert [(k.spans, [(s.id, s.title) for s in k.sources]) for k in one] == [
+                (k.spans, [(s.id, s.title) for s in k.sources]) for k in other
             ]
         assert a.notices == b.notices
     assert [notice.code for k in found for notice in k.notices] == ["too-short", "too-short"]

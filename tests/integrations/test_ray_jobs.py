@@ -247,8 +247,10 @@ def test_collections_are_those_of_a_local_build(
     ]
     (source / "9.jsonl").write_text("\n".join(extra) + "\n")
     bad: list[BadDocument] = []
-    report = build(tmp_path / "local", [source], ModelAnalyser(tiny_encoder), on_bad=bad.append)
-    options = ("--engine", "ray", "--partition", 60)
+    analyser = ModelAnalyser(tiny_encoder, phrases=6, settings=Settings(position=1))
+    report = build(tmp_path / "local", [source], analyser, most_terms=9, glossary_documents=4, on_bad=bad.append)
+    options = ("--engine", "ray", "--partition", 60, "--phrases", 6, "--position", 1, "--terms", 9)
+    options += ("--glossary-documents", 4)
     result = command("collection", "build", tmp_path / "ray", source, *options)
     assert result.exit_code == 3, result.output
     assert said(result)[-1] == f"{report.bad} of {report.rows} rows skipped."
@@ -263,6 +265,7 @@ def test_collections_are_those_of_a_local_build(
         assert isinstance(document, InputDocument)
         a, b = ours.search(document.text, 10), theirs.search(document.text, 10)
         assert (ours.ids(a.documents), a.scores.tolist()) == (theirs.ids(b.documents), b.scores.tolist())
+        assert all(ours.titles(a.documents))
     result = command("collection", "build", tmp_path / "ray", source, *options)
     assert (result.exit_code, "already holds a collection" in said(result)[-1]) == (1, True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from pyarrow import parquet
 
 from erukg.core.neighbours import Source
 from erukg.core.results import Keyphrase, Keyphrases, Notice
+from erukg.core.settings import Settings
 from erukg.errors import InputError
+from erukg.integrations.ray.collection_job import CollectionJob
 from erukg.integrations.ray.partitions import Partition, list_inputs, read_partition, scan
 from erukg.integrations.ray.plan import Outcome, Plan, mark_name, read_marks
 from erukg.integrations.ray.storage import Store
@@ -197,10 +200,30 @@ def test_plans_are_kept_and_checked(tmp_path: Path) -> None:
         Plan.load(Store(str(tmp_path / "other")))
 
 
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"most_terms": 0}, "terms: 128, now 0"),
+        ({"phrases": 9}, "phrases: 10, now 9"),
+        ({"glossary_documents": 5}, "glossary_documents: 3, now 5"),
+        ({"titles": False}, "titles: True, now False"),
+        ({"choices": Settings(position=1)}, "position: 2.0, now 1.0"),
+    ],
+)
+def test_a_collection_goes_on_only_with_the_same_options(
+    tiny_model: Path, tmp_path: Path, other: dict[str, Any], told: str
+) -> None:
+    store = Store(str(tmp_path / "work"))
+    plan = Plan(CollectionJob(model=str(tiny_model)).settings(), (), ())
+    plan.check(CollectionJob(model=str(tiny_model), threads=2).settings(), (), store)
+    with pytest.raises(InputError, match=re.escape(f"was begun with other settings ({told})")):
+        plan.check(CollectionJob(model=str(tiny_model), **other).settings(), (), store)
+
+
 def test_parquet_takes_what_utf8_cannot_hold(tmp_path: Path) -> None:
     found = Keyphrases(
         (Keyphrase("a\ud800", 1.0, spans=((0, 2),)),),
-        (Keyphrase("b", 0.5, sources=(Source("c", 1.0),)),),
+        (Keyphrase("b", 0.5, sources=(Source("c", 1.0), Source("d", 0.5, "D\ud800"))),),
         "i",
         notices=(Notice("not-english", "d\ud800"),),
     )
@@ -211,7 +234,7 @@ def test_parquet_takes_what_utf8_cannot_hold(tmp_path: Path) -> None:
     (row,) = parquet.read_table(tmp_path / "a.parquet").to_pylist()
     plain: dict[str, Any] = {"confidence": None, "variants": []}
     assert row["present"] == [{"phrase": "a\\ud800", "score": 1.0, **plain, "spans": [{"start": 0, "end": 2}]}]
-    sources = [{"id": "c", "share": 1.0}]
+    sources = [{"id": "c", "share": 1.0, "title": None}, {"id": "d", "share": 0.5, "title": "D\\ud800"}]
     assert row["absent"] == [{"phrase": "b", "score": 0.5, **plain, "sources": sources, "related": False}]
     assert row["notices"] == [{"code": "not-english", "message": "d\\ud800"}]
     assert json.dumps(row)

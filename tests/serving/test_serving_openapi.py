@@ -61,6 +61,12 @@ def test_examples_are_answered(server: Process, described: dict[str, Any]) -> No
     assert asked >= 7
 
 
+def test_sources_may_have_titles(described: dict[str, Any]) -> None:
+    source = described["components"]["schemas"]["Source"]
+    assert set(source["properties"]) == {"id", "share", "title"}
+    assert source["required"] == ["id", "share"]
+
+
 def fuzz(server: Process, described: dict[str, Any], examples: int) -> int:
     """Ask for everything there is with data that fits its schema and with data that does not; how often."""
     refusals = [400, 404, 408, 413, 415, 422]
