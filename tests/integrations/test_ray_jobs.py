@@ -249,8 +249,8 @@ def test_collections_are_those_of_a_local_build(
     bad: list[BadDocument] = []
     analyser = ModelAnalyser(tiny_encoder, phrases=6, settings=Settings(position=1))
     report = build(tmp_path / "local", [source], analyser, most_terms=9, glossary_documents=4, on_bad=bad.append)
-    options = ("--engine", "ray", "--partition", 60, "--phrases", 6, "--position", 1, "--terms", 9)
-    options += ("--glossary-documents", 4)
+    kept = ("--phrases", 6, "--position", 1, "--terms", 9, "--glossary-documents", 4)
+    options = ("--engine", "ray", "--partition", 60, *kept)
     result = command("collection", "build", tmp_path / "ray", source, *options)
     assert result.exit_code == 3, result.output
     assert said(result)[-1] == f"{report.bad} of {report.rows} rows skipped."
