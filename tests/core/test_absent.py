@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from erukg import KeyphraseGenerator, Settings
-from erukg.core.absent import _stems
+from erukg.core.analysis import Prepared
 from erukg.core.backend import INNER, MARK, WORD
 from erukg.core.confidence import ABSENT, PRESENT, SURE_FIT, band_of
-from erukg.core.generator import Prepared
 from erukg.core.neighbours import Terms
 from erukg.core.notices import unlike_collection
 from erukg.core.pool import Pool
 from erukg.core.results import Keyphrase, Keyphrases
 from erukg.core.scoring import cover, whole_share
+from erukg.core.stems import stem_phrase
 
 EVERYTHING = Settings(abstain=False, min_confidence=0, drop_contained=False, merge=False)
 
@@ -156,7 +156,7 @@ def test_related_phrases_contain_or_lie_in_a_present_one(
     ],
 )
 def test_variants(one: str, other: str, same: bool) -> None:
-    assert (_stems(one) == _stems(other)) is same
+    assert (stem_phrase(one) == stem_phrase(other)) is same
 
 
 def test_bands() -> None:

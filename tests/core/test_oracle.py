@@ -28,6 +28,7 @@ class TableBackend:
     """Weights, pieces and tags straight from a case's tables."""
 
     name = fingerprint = term_space = "table"
+    ranker = None
 
     def __init__(self, case: oracle.Case) -> None:
         self.case = case
@@ -91,6 +92,9 @@ class TableBackground:
 
     def counts(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.array([self.case.counts[self.case.glossary[i]] for i in ids], np.int64)
+
+    def titled(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.zeros(len(ids), np.int64)
 
     def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
         shares = oracle.shares(self.case)

@@ -18,7 +18,7 @@ import httpx
 
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
-from erukg.core.generator import Prepared
+from erukg.core.analysis import Prepared
 from erukg.core.inputs import as_item
 from erukg.research.baselines.comparisons import comparisons
 from erukg.serving.app import create_app

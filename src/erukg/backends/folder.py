@@ -26,7 +26,8 @@ _GRAPHS = {"int8": "encoder.int8.onnx", "fp32": "encoder.onnx"}
 class ModelFolder:
     """A checked model folder: its configuration and the paths of its parts.
 
-    The layout is `config.json`, `tokenizer.json`, `head.safetensors` and `encoder.int8.onnx` or `encoder.onnx`.
+    The layout is `config.json`, `tokenizer.json`, `head.safetensors` and `encoder.int8.onnx` or `encoder.onnx`, and
+    `ranker.safetensors` in a model that has learned to rank absent phrases.
     `term_space` is the fingerprint of the model whose term weights this one was taught to give, its own otherwise:
     models of one term space read the same collections.
     """
@@ -80,11 +81,16 @@ class ModelFolder:
     def head(self) -> Path:
         return self.path / "head.safetensors"
 
+    @property
+    def ranker(self) -> Path:
+        return self.path / "ranker.safetensors"
+
     def _check_sizes(self) -> None:
         listed = self.config.get("files")
         if not isinstance(listed, dict):
             raise ModelError(f"The model in {self.path} lists no files in its config.json; export it again.")
-        for part in (self.tokenizer, self.head, self.graph):
+        ranker = () if self.config.get("ranker") is None else (self.ranker,)
+        for part in (self.tokenizer, self.head, self.graph, *ranker):
             if not part.is_file():
                 raise ModelError(f"The model folder {self.path} has no {part.name}; copy or export it again.")
             size = part.stat().st_size
@@ -169,7 +175,7 @@ def find_model(model: str | Path | None = None) -> Path:
 def _from_hub(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
-    patterns = ["config.json", "tokenizer.json", "head.safetensors", "encoder*.onnx"]
+    patterns = ["config.json", "tokenizer.json", "head.safetensors", "ranker.safetensors", "encoder*.onnx"]
     try:
         return Path(snapshot_download(name, allow_patterns=patterns))
     except Exception as error:  # the hub client raises many unrelated kinds; all mean the same to the caller

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.backends.folder import ModelFolder
+from erukg.backends.ranker_file import read_ranker
 from erukg.backends.vocabulary import Vocabulary
 from erukg.core.backend import INNER, MARK, WORD, Encoding, Pieces
 from erukg.core.neighbours import Terms
@@ -67,6 +68,7 @@ class ModelBackend(ABC):
         self.vocab_size = folder.vocab_size
         self.hidden_size = folder.hidden_size
         self.window = folder.window
+        self.ranker = read_ranker(folder)
 
     def pieces(self, words: Sequence[str]) -> Pieces:
         """The word pieces of each word of a text."""

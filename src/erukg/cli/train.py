@@ -192,3 +192,42 @@ def shrink(
     small = shrunken(load_base(model)[0], layers, width, heads, inner, tag_width, seed)
     save_base(small, out, tokenizer or model / "tokenizer.json", half=True)
     typer.echo(f"base: {out}")
+
+
+@app.command()
+def ranker(
+    sources: Annotated[list[str], Argument(help="Documents with a title and an abstract, outside the collection.")],
+    out: Annotated[Path, Option("--output", "-o", help="Folder to write the model with its ranking to.")],
+    model: Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: small]")] = None,
+    collection: Annotated[Path | None, Option(help="Collection to learn for. [default: the bundled one]")] = None,
+    documents: Annotated[int, Option(min=1, help="How many documents are drawn.")] = 12_000,
+    trees: Annotated[int, Option(min=1, help="How many trees are grown.")] = 150,
+    seed: Annotated[int, Option(min=0, help="The same seed and files give the same ranking.")] = 0,
+    work: Annotated[
+        Path | None, Option(help="Folder for samples, from which an interrupted run goes on. [default: OUTPUT.samples]")
+    ] = None,
+    threads: Annotated[int | None, Option(min=1, help="Cores. [default: all]")] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")] = False,
+) -> None:
+    """Learn to rank absent phrases from titles that are hidden, for your own collection and without labels."""
+    require("lightgbm", "train", "Training a ranking")
+    from erukg.io.progress import progress
+    from erukg.training.ranking.fitting import FitOptions
+    from erukg.training.ranking.run import RankingOptions, train_ranker
+
+    options = RankingOptions(documents=documents, seed=seed, fit=FitOptions(trees=trees, seed=seed))
+    with progress("documents") as bar:
+        report = train_ranker(
+            sources,
+            out,
+            model=model,
+            collection=collection,
+            options=options,
+            work=work,
+            overwrite=overwrite,
+            threads=threads,
+            on_progress=lambda done, _: bar.update(done),
+        )
+    typer.echo(f"{report.samples} of {report.drawn} documents taught; the model is in {out}.")
+    if report.inside:
+        typer.echo(f"{report.inside} documents are in the collection itself and were left out.", err=True)

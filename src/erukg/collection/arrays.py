@@ -251,6 +251,10 @@ class ArrayFile:
             raise damaged(self.path, f"array '{name}' has {len(array)} entries instead of {length}")
         return array
 
+    def optional(self, name: str, code: str, length: int) -> NDArray[Any]:
+        """The array of this name and type, all of it 0 in a file that has none."""
+        return self.array(name, code, length) if name in self._directory else np.zeros(length, _DTYPES[code])
+
     def lists(self, name: str, code: str, count: int) -> PackedLists:
         """The `count` lists of this name."""
         return PackedLists(self.array(name, code), self.array(f"{name}.offsets", "u4", count + 1), self.path)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, PackedLists, damaged, join, offsets_of
 from erukg.collection.manifest import Manifest
 from erukg.collection.postings import count_live
-from erukg.collection.segment import Forms, Segment
+from erukg.collection.segment import ROW, Forms, Segment
 from erukg.core.kernels import kernel
 
 __all__ = ["NONE_DEAD", "Commit", "DistinctForms", "SegmentState", "derive", "open_commit", "write_commit"]
@@ -45,10 +45,11 @@ class SegmentState:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The glossary's phrases by fold hash, in how many documents each is, and each segment's state."""
+    """The glossary's phrases by fold hash, in how many documents and titles each is, and each segment's state."""
 
     phrases: Forms
     counts: NDArray[np.uint32]
+    titled: NDArray[np.uint32]
     states: tuple[SegmentState, ...]
 
 
@@ -56,6 +57,7 @@ class Commit:
 def _count_rows(
     phrases: NDArray[np.uint32], offsets: NDArray[np.uint32], dead: NDArray[np.uint8], out: NDArray[np.int64]
 ) -> bool:
+    """Count the documents and the titles that have each form, in two rows; False when the data is damaged."""
     for d in range(offsets.size - 1):
         start, stop = np.int64(offsets[d]), np.int64(offsets[d + 1])
         if start > stop or stop > phrases.size:
@@ -63,16 +65,17 @@ def _count_rows(
         if dead.size > 0 and dead[d] != 0:
             continue
         for j in range(start, stop):
-            row = phrases[j]
-            if row >= out.size:
+            row = phrases[j] & ROW
+            if row >= out.shape[1]:
                 return False
-            out[row] += 1
+            out[0, row] += 1
+            out[1, row] += phrases[j] >> 31
     return True
 
 
 def _live_counts(segment: Segment, dead: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """In how many live documents each written form of the segment is."""
-    out = np.zeros(len(segment.forms), np.int64)
+    """In how many live documents, and in how many titles, each written form of the segment is."""
+    out = np.zeros((2, len(segment.forms)), np.int64)
     if not _count_rows(segment.phrases.values, segment.phrases.offsets, dead, out):
         raise damaged(segment.path, "its documents' phrases are not as they were written")
     return out
@@ -82,7 +85,7 @@ class DistinctForms:
     """The written forms of several segments that live documents have, sorted by fold and form.
 
     folds     of each form
-    counts    in how many live documents it is
+    counts    in how many live documents it is, and in how many `titled`
     """
 
     def __init__(self, segments: Sequence[Segment], dead: Sequence[NDArray[np.uint8]]) -> None:
@@ -90,7 +93,8 @@ class DistinctForms:
         self._starts = np.cumsum([0, *(len(s.forms) for s in segments)])
         texts = join([s.forms.text.hashes() for s in segments], np.uint64)
         folds = join([s.forms.folds for s in segments], np.uint64)
-        counts = join([_live_counts(s, d) for s, d in zip(segments, dead, strict=True)], np.int64)
+        found = [_live_counts(s, d) for s, d in zip(segments, dead, strict=True)]
+        counts, titled = (join([each[k] for each in found], np.int64) for k in (0, 1))
         rows = np.lexsort((texts, folds))
         self._rows = rows = rows[counts[rows] > 0]
         new = _changes(texts[rows]) | _changes(folds[rows])
@@ -98,6 +102,7 @@ class DistinctForms:
         self._first = np.flatnonzero(new)
         self.folds = folds[rows][self._first]
         self.counts = _sums(counts[rows], self._first)
+        self.titled = _sums(titled[rows], self._first)
 
     def numbers(self, number_of_form: NDArray[Any]) -> list[NDArray[Any]]:
         """For every form of each segment the number given to it here, -1 when no live document has it."""
@@ -144,15 +149,17 @@ def derive(
     Without `glossary` that part, which takes time in proportion to the whole collection, is left empty.
     """
     frequencies = [count_live(s.postings, d) if len(d) else s.frequencies for s, d in zip(segments, dead, strict=True)]
-    phrases, counts, numbers = _glossary(DistinctForms(*((segments, dead) if glossary else ((), ()))), least)
+    phrases, counts, titled, numbers = _glossary(DistinctForms(*((segments, dead) if glossary else ((), ()))), least)
     if not glossary:
         numbers = [np.empty(0, np.int32)] * len(segments)
     states = (SegmentState(d, f, n) for d, f, n in zip(dead, frequencies, numbers, strict=True))
-    return Commit(phrases, counts, tuple(states))
+    return Commit(phrases, counts, titled, tuple(states))
 
 
-def _glossary(forms: DistinctForms, least: int) -> tuple[Forms, NDArray[np.uint32], list[NDArray[np.int32]]]:
-    """The glossary's phrases, in how many documents each is, and each segment's forms' numbers in it."""
+def _glossary(
+    forms: DistinctForms, least: int
+) -> tuple[Forms, NDArray[np.uint32], NDArray[np.uint32], list[NDArray[np.int32]]]:
+    """The glossary's phrases, in how many documents and titles each is, and each segment's forms' numbers in it."""
     new = _changes(forms.folds)
     phrase_of_form, first = np.cumsum(new) - 1, np.flatnonzero(new)
     totals = _sums(forms.counts, first)
@@ -162,7 +169,8 @@ def _glossary(forms: DistinctForms, least: int) -> tuple[Forms, NDArray[np.uint3
     number = np.full(len(totals), -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
     phrases = forms.take(ranked[first[kept]])
-    return phrases, totals[kept].astype(np.uint32), forms.numbers(number[phrase_of_form])
+    titled = _sums(forms.titled, first)[kept].astype(np.uint32)
+    return phrases, totals[kept].astype(np.uint32), titled, forms.numbers(number[phrase_of_form])
 
 
 def write_commit(path: Path, commit: Commit) -> FileEntry:
@@ -170,6 +178,8 @@ def write_commit(path: Path, commit: Commit) -> FileEntry:
     with ArrayFileWriter(path) as file:
         commit.phrases.write(file, "glossary")
         file.add("glossary.counts", commit.counts)
+        if commit.titled.any():
+            file.add("glossary.titled", commit.titled)
         for i, state in enumerate(commit.states):
             file.add(f"{i}.glossary", state.glossary)
             file.add(f"{i}.dead", state.dead)
@@ -188,4 +198,8 @@ def open_commit(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -
         dead = file.array(f"{i}.dead", "u1", 0 if whole else entry.documents)
         frequencies = file.array(f"{i}.frequencies", "u4", 0 if whole else len(segment.frequencies))
         states.append(SegmentState(dead, segment.frequencies if whole else frequencies, glossary))
-    return Commit(phrases, file.array("glossary.counts", "u4", len(phrases)), tuple(states))
+    counts, titled = (
+        file.array("glossary.counts", "u4", len(phrases)),
+        file.optional("glossary.titled", "u4", len(phrases)),
+    )
+    return Commit(phrases, counts, titled, tuple(states))

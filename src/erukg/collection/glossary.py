@@ -42,9 +42,10 @@ def gather_lists(
 class MappedGlossary:
     """The glossary of an opened collection (`erukg.core.neighbours.Glossary`)."""
 
-    def __init__(self, phrases: Forms, counts: NDArray[np.uint32]) -> None:
+    def __init__(self, phrases: Forms, counts: NDArray[np.uint32], titled: NDArray[np.uint32]) -> None:
         self._phrases = phrases
         self._counts = counts
+        self._titled = titled
 
     def __len__(self) -> int:
         return len(self._phrases)
@@ -78,6 +79,10 @@ class MappedGlossary:
     def counts(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """In how many documents of D each is among the ten most informative phrases."""
         return self._counts[self._checked(ids)].astype(np.int64)
+
+    def titled(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of those documents have it in their title."""
+        return self._titled[self._checked(ids)].astype(np.int64)
 
     def _checked(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         ids = np.asarray(ids, np.int64)

@@ -135,6 +135,6 @@ def _check_segment(segment: Segment) -> None:
 
 def _arrays(commit: Commit) -> Iterator[NDArray[Any]]:
     p = commit.phrases
-    yield from (p.folds, p.text.values, p.text.offsets, p.terms.values, p.terms.offsets, commit.counts)
+    yield from (p.folds, p.text.values, p.text.offsets, p.terms.values, p.terms.offsets, commit.counts, commit.titled)
     for state in commit.states:
         yield from (state.frequencies, state.glossary)

@@ -13,7 +13,7 @@ from erukg.collection.arrays import ArrayFileWriter, PackedLists, damaged, join,
 from erukg.collection.commit import Commit, DistinctForms, SegmentState
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.postings import DAMAGED, LEFT_OUT, decode, pack
-from erukg.collection.segment import Segment, entry_of
+from erukg.collection.segment import IN_TITLE, ROW, Segment, entry_of
 
 __all__ = ["merge_segments"]
 
@@ -140,11 +140,12 @@ def _write_phrases(
     phrases, counts = [], []
     for segment, number, documents in zip(segments, numbers, live, strict=True):
         old = segment.phrases.take(documents)
-        if old.values.size and old.values.max() >= len(number):
+        held = old.values & np.uint32(ROW)
+        if held.size and held.max() >= len(number):
             raise damaged(segment.path, "a document has a phrase that does not exist")
-        new = number[old.values]
+        new = number[held]
         owner = np.repeat(np.arange(len(documents)), np.diff(old.offsets))
-        phrases.append(new[new >= 0].astype(np.uint32))
+        phrases.append(new[new >= 0].astype(np.uint32) | (old.values[new >= 0] & np.uint32(IN_TITLE)))
         counts.append(np.bincount(owner[new >= 0], minlength=len(documents)))
     file.add_lists("phrases", PackedLists(join(phrases, np.uint32), offsets_of(join(counts, np.int64))))
     forms.write(file, "forms")

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.collection.segment import ROW
 from erukg.core.kernels import kernel
-from erukg.core.neighbours import Neighbourhood, WeightedTerms
+from erukg.core.neighbours import FEW, MORE, Neighbourhood, Support, WeightedTerms
 
-__all__ = ["LazyNeighbourhood", "collect_phrases", "sum_by_phrase"]
+__all__ = ["LazyNeighbourhood", "collect_phrases", "sum_by_phrase", "support_of"]
 
 
 @dataclass(eq=False)
@@ -35,8 +36,9 @@ def collect_phrases(
     out_phrases: NDArray[np.int64],
     out_neighbours: NDArray[np.int64],
     out_shares: NDArray[np.float64],
+    out_titled: NDArray[np.bool_],
 ) -> int:
-    """C̃_x' ∩ glossary of each document: its phrases, whose they are, and P(c | C̃_x') = 1 / |C̃_x'|.
+    """C̃_x' ∩ glossary of each document: its phrases, whose they are, P(c | C̃_x') = 1 / |C̃_x'|, is it in the title.
 
     Returns how many there are, or -1 when the data is damaged. Starts and stops must lie within `phrases`,
     and the outputs hold as many entries as the lists together.
@@ -45,7 +47,7 @@ def collect_phrases(
     for i in range(starts.size):
         first = n
         for j in range(starts[i], stops[i]):
-            row = phrases[j]
+            row = phrases[j] & ROW
             if row >= glossary.size:
                 return -1
             number = glossary[row]
@@ -54,10 +56,55 @@ def collect_phrases(
             if number >= 0:
                 out_phrases[n] = number
                 out_neighbours[n] = i
+                out_titled[n] = phrases[j] > ROW
                 n += 1
         for k in range(first, n):
             out_shares[k] = 1.0 / (n - first)
     return n
+
+
+@kernel()
+def _sum_support(
+    places: NDArray[np.int64],
+    neighbours: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    titled: NDArray[np.bool_],
+    shares: NDArray[np.float64],
+    out: NDArray[np.float32],
+) -> None:
+    """Fill the rows of `out`, in the order of `Support`; its row 4 must be above every place at first."""
+    for k in range(places.size):
+        phrase, i = places[k], neighbours[k]
+        gain = probabilities[k] * shares[i]
+        if i < FEW:
+            out[0, phrase] += gain
+            out[2, phrase] += 1
+        if i < MORE:
+            out[1, phrase] += gain
+            out[3, phrase] += 1
+        if i < out[4, phrase]:
+            out[4, phrase] = i
+            out[5, phrase] = shares[i] / shares[0]
+        out[6, phrase] += probabilities[k] / (10 + i)
+        if titled[k]:
+            out[7, phrase] += shares[i]
+
+
+def support_of(
+    phrase_ids: NDArray[np.int64],
+    phrases: NDArray[np.int64],
+    neighbours: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    titled: NDArray[np.bool_],
+    shares: NDArray[np.float64],
+) -> Support:
+    """What speaks for each of the distinct phrases, given all of the neighbours' phrases."""
+    out = np.zeros((8, len(phrase_ids)), np.float32)
+    out[4] = len(shares)
+    _sum_support(np.searchsorted(phrase_ids, phrases), neighbours, probabilities, titled, shares, out)
+    out[0] /= shares[:FEW].sum()
+    out[1] /= shares[:MORE].sum()
+    return Support(*out)
 
 
 def sum_by_phrase(

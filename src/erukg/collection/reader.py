@@ -21,7 +21,7 @@ from erukg.collection.commit import Commit, open_commit
 from erukg.collection.glossary import MappedGlossary
 from erukg.collection.likeness import NEAREST, signals
 from erukg.collection.manifest import Manifest, read_manifest
-from erukg.collection.neighbourhood import LazyNeighbourhood, collect_phrases, sum_by_phrase
+from erukg.collection.neighbourhood import LazyNeighbourhood, collect_phrases, sum_by_phrase, support_of
 from erukg.collection.postings import BLOCK, DAMAGED
 from erukg.collection.search import Excluded, QueryLists, SearchedDocuments, best_first, idf, norms, scan, scan_order
 from erukg.collection.segment import Segment
@@ -106,7 +106,7 @@ class Collection:
         self._commit = commit
         self._threads = threads
         self._starts = np.cumsum([0, *(len(s) for s in segments)])
-        self._glossary = MappedGlossary(commit.phrases, commit.counts)
+        self._glossary = MappedGlossary(commit.phrases, commit.counts, commit.titled)
         self._table = decode_table(manifest.weight_limit)
 
     @classmethod
@@ -285,7 +285,7 @@ class Collection:
         if not len(hits.documents):
             return replace(Neighbourhood.empty(), fit=hits.fit)
         shares = hits.scores.astype(np.float64) / hits.scores.sum(dtype=np.float64)
-        phrases, neighbours, probabilities = self._phrases(hits.documents)
+        phrases, neighbours, probabilities, titled = self._phrases(hits.documents)
         phrase_ids, phrase_shares, holders = sum_by_phrase(phrases, probabilities * shares[neighbours])
         return LazyNeighbourhood(
             hits.documents,
@@ -295,6 +295,7 @@ class Collection:
             partial(self._term_weights, hits.documents, shares),
             fit=hits.fit,
             phrase_holders=holders,
+            support=support_of(phrase_ids, phrases, neighbours, probabilities, titled, shares),
             phrase_owners=(phrases, neighbours),
         )
 
@@ -312,27 +313,32 @@ class Collection:
 
     def _phrases(
         self, documents: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """C̃_x' ∩ glossary of all documents: phrase, place of the document among the given ones, P(c |
-        C̃_x').
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
+        """C̃_x' ∩ glossary of all documents: phrase, place of the document among the given ones, P(c | C̃_x'), and
+        whether the document has it in its title.
         """
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]] = []
         if not len(self._glossary):
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64), np.empty(0, np.bool_)
         for i, which, rows in self._by_segment(documents):
             held = self._segments[i].phrases
             starts, stops = held.bounds(rows)
             room = int((stops - starts).sum())
-            out = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
+            out = (
+                np.empty(room, np.int64),
+                np.empty(room, np.int64),
+                np.empty(room, np.float64),
+                np.empty(room, np.bool_),
+            )
             numbers = self._commit.states[i].glossary
             count = collect_phrases(held.values, starts, stops, numbers, len(self._glossary), *out)
             if count < 0:
                 raise damaged(held.path, "its documents' phrases are not as they were written")
-            found.append((out[0][:count], which[out[1][:count]], out[2][:count]))
+            found.append((out[0][:count], which[out[1][:count]], out[2][:count], out[3][:count]))
         if len(found) == 1:
             return found[0]
-        phrases, neighbours, probabilities = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        return phrases, neighbours, probabilities
+        phrases, neighbours, probabilities, titled = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        return phrases, neighbours, probabilities, titled
 
     def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
         """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
@@ -342,7 +348,7 @@ class Collection:
         if isinstance(neighbourhood, LazyNeighbourhood):
             phrases, neighbours = neighbourhood.phrase_owners
         else:
-            phrases, neighbours, _ = self._phrases(neighbourhood.documents)
+            phrases, neighbours, *_ = self._phrases(neighbourhood.documents)
         chosen = np.flatnonzero(np.isin(phrases, wanted))
         phrases, neighbours = phrases[chosen], neighbours[chosen]
         # Neighbours are numbered best first, so their number orders by share.

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, PackedLists
 from erukg.collection.manifest import SegmentEntry
 
-__all__ = ["Forms", "Segment", "entry_of"]
+__all__ = ["IN_TITLE", "ROW", "Forms", "Segment", "entry_of"]
+
+#: A document's phrase is a row of the written forms, and a mark where the document has it in its title.
+ROW, IN_TITLE = 0x7FFFFFFF, 0x80000000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Segment:
     lengths      terms of each document; `texts` the number of its text; `ids` its id
     titles       its title, which may be empty; the file has no such lists where all are
     weights      its packed term weights (see `weights.py`)
-    phrases      C̃_x before it is cut down to the glossary: rows of `forms`
+    phrases      C̃_x before it is cut down to the glossary, best first: rows of `forms`, marked with `IN_TITLE`
     forms        all written forms of those phrases, sorted by fold hash and then by the hash of the form
     """
 

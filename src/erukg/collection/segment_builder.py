@@ -14,8 +14,9 @@ from erukg.collection.arrays import PackedLists, join, offsets_of
 from erukg.collection.encoded import DocumentRecord, EncodedDocument, Phrase
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.postings import invert, number_terms, pack
-from erukg.collection.segment import Forms, Segment
+from erukg.collection.segment import IN_TITLE, ROW, Forms, Segment
 from erukg.collection.weights import MOST_TERMS, high_values, pack_weights, quantise
+from erukg.core.folding import fold
 from erukg.core.hashing import hash_phrases
 from erukg.errors import InputError
 
@@ -78,7 +79,8 @@ class SegmentBuilder:
         packed = b""
         if self._keep:
             packed = pack_weights(*quantise(ids, weights, self._keep, self._limit), high_values(self._vocab_size))
-        rows = [self._row(phrase) for phrase in phrases]
+        title = f" {fold(record.title)} "
+        rows = [self._row(phrase) | (IN_TITLE if f" {phrase.fold} " in title else 0) for phrase in phrases]
         self._length += len(terms)
         # One step, so that an interruption finds the document wholly in or wholly out.
         self._documents.append(_Pending(record.id, _shown(record.title), terms, packed, rows))
@@ -113,7 +115,7 @@ class SegmentBuilder:
             PackedLists.of_strings(self.ids),
             PackedLists.of_strings([d.title for d in documents]),
             PackedLists(np.frombuffer(b"".join(d.weights for d in documents), np.uint8), offsets_of(sizes)),
-            PackedLists(rank[rows].astype(np.uint32), offsets_of(counts)),
+            PackedLists((rank[rows & ROW] | (rows & IN_TITLE)).astype(np.uint32), offsets_of(counts)),
             forms,
         ).write(path)
 

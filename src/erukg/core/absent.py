@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
-from erukg.core.folding import fold
 from erukg.core.neighbours import Glossary, Neighbourhood
 from erukg.core.pool import Pool
-from erukg.core.ranking import Ranked, Weights, rank_pool
+from erukg.core.ranking import Learned, Ranked, Weights, rank_pool
 from erukg.core.settings import Settings
+from erukg.core.stems import stem_phrase
 
 __all__ = ["choose_absent", "is_unlike"]
 
@@ -24,9 +22,6 @@ _MORE = 4
 # A text of fewer words says too little for one neighbour's phrase to be trusted: so many must agree.
 _SHORT_TEXT = 30
 _AGREEING = 3
-
-_ENDING = re.compile(r"(?:ations?|ments?|ings?|ions?|ers?|ors?|ed|es|s|ally|al|ly|ity|ities|ive|able|ics?|e|y)$")
-_SHORTEST_STEM = 4
 
 
 def is_unlike(neighbourhood: Neighbourhood, settings: Settings) -> bool:
@@ -42,6 +37,7 @@ def choose_absent(
     shown: Sequence[Sequence[str]],
     words: int,
     top_k: int,
+    learned: Learned | None = None,
 ) -> tuple[Ranked, list[str], list[bool]]:
     """The best `top_k` absent phrases of a text of so many words that enough speaks for, beside the `shown` ones and
     their variants.
@@ -50,13 +46,13 @@ def choose_absent(
 
     The pool knows its words (`Pool.with_words`).
     """
-    ranked = rank_pool(pool, weights, settings, present=False, limit=_SPARE * top_k)
+    ranked = rank_pool(pool, weights, settings, present=False, limit=_SPARE * top_k, learned=learned)
     confidence, holders = ranked.confidence(weights.neighbourhood.fit), pool.holders[ranked.pool]
     keep = np.ones(len(holders), np.bool_) if confidence is None else confidence >= settings.min_confidence
     if settings.abstain and words < _SHORT_TEXT:
         keep &= holders >= _AGREEING
     open_ = np.flatnonzero(keep)
-    others = {_stems(form) for forms in shown[:_COMPARED] for form in forms}
+    others = {stem_phrase(form) for forms in shown[:_COMPARED] for form in forms}
     # No mere variant of a better one, nor of those shown.
     seen = set(others) if settings.drop_contained else set()
     kept: list[int] = []
@@ -67,7 +63,7 @@ def choose_absent(
     for start in range(0, len(open_), block):
         part = open_[start : start + block]
         for k, phrase in zip(part.tolist(), glossary.phrases(pool.glossary_ids[ranked.pool[part]]), strict=True):
-            stems = _stems(phrase)
+            stems = stem_phrase(phrase)
             if len(kept) == top_k or stems in seen:
                 continue
             if settings.drop_contained:
@@ -78,17 +74,3 @@ def choose_absent(
         if len(kept) == top_k:
             break
     return ranked.take(np.array(kept, np.int64)), phrases, related
-
-
-def _stems(phrase: str) -> str:
-    """The phrase without the endings that make variants of it: "learned indexes" and "learning index" are equal.
-
-    With a space before and after each, so that one contains another as words.
-    """
-    return f" {' '.join(map(_stem, fold(phrase).split()))} "
-
-
-@lru_cache(maxsize=1 << 13)
-def _stem(word: str) -> str:
-    stem = _ENDING.sub("", word)
-    return stem if len(stem) >= _SHORTEST_STEM else word

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.neighbours import Terms
+
+if TYPE_CHECKING:
+    from erukg.core.ranker import Ranker
 
 __all__ = ["INNER", "MARK", "WORD", "Backend", "Encoding", "Pieces"]
 
@@ -42,6 +45,7 @@ class Backend(Protocol):
     term_space   the fingerprint of the model whose term weights this one gives: models of one term space read the
                  same collections
     vocab_size   how many terms there are
+    ranker       its learned ranking of absent phrases, if it has one
     """
 
     @property
@@ -52,6 +56,9 @@ class Backend(Protocol):
     def term_space(self) -> str: ...
     @property
     def vocab_size(self) -> int: ...
+
+    @property
+    def ranker(self) -> Ranker | None: ...
 
     @property
     def term_kinds(self) -> NDArray[np.int8]:

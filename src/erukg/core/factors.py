@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.absent_features import GROUPS
 from erukg.core.pool import Pool
 from erukg.core.scoring import product
 from erukg.core.settings import Settings
@@ -44,6 +45,7 @@ class Evidence:
     lead, least      how much the first and the lightest word of each weigh beside the mean of its words
     whole_words      the share of it that no word gets from being a part of others in the text
     cover            the share of its words that say something about the text
+    learned          what each group of features adds to the learned ranking; None where there is none
     """
 
     settings: Settings
@@ -56,6 +58,7 @@ class Evidence:
     least: Floats
     whole_words: Floats
     cover: Floats
+    learned: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -71,6 +74,7 @@ class Evidence:
             least=self.least[which],
             whole_words=self.whole_words[which],
             cover=self.cover[which],
+            learned=None if self.learned is None else self.learned[which],
         )
 
 
@@ -101,7 +105,8 @@ class PhraseEvidence:
 class Factor:
     """One factor: its name in data, a label and a sentence for people, and its values for some candidates.
 
-    Which candidates have it: those present in the text, those absent from it, those `ranked` for a caller.
+    Which candidates have it: those present in the text, those absent from it, those `ranked` for a caller. A `learned`
+    one needs a model with a learned ranking.
     """
 
     name: str
@@ -111,6 +116,18 @@ class Factor:
     present: bool = True
     absent: bool = True
     ranked: bool = False
+    learned: bool = False
+
+
+def _learned(group: str, label: str, help: str) -> Factor:
+    """The part that a group of features has in the learned ranking."""
+    place = GROUPS.index(group)
+
+    def values(evidence: Evidence) -> Floats:
+        assert evidence.learned is not None
+        return np.exp(evidence.settings.absent_learned * evidence.learned[:, place])
+
+    return Factor(f"learned_{group}", label, help, values, present=False, learned=True)
 
 
 def _ranked(name: str, label: str, help: str, values: Callable[[PhraseEvidence], Floats]) -> Factor:
@@ -262,6 +279,26 @@ FACTORS = (
         _commonness,
         present=False,
     ),
+    _learned(
+        "neighbours",
+        "near documents have it",
+        "Learned from titles: higher the nearer and the more the similar documents are that have the phrase.",
+    ),
+    _learned(
+        "titles",
+        "titles are made of it",
+        "Learned from titles: higher when documents, similar ones above all, have the phrase in their title.",
+    ),
+    _learned(
+        "weights",
+        "each word describes the text",
+        "Learned from titles: how the weights of the phrase's words in the text are spread.",
+    ),
+    _learned(
+        "wording",
+        "in the words of the text",
+        "Learned from titles: higher when the text's best phrases share its words.",
+    ),
     Factor(
         NOVELTY,
         "new beside better phrases",
@@ -322,4 +359,5 @@ def factor_values(evidence: Evidence | PhraseEvidence) -> dict[str, Floats]:
         factors = {f.name: f.values(evidence) for f in FACTORS if f.ranked}
         factors[RELEVANCE] = np.where(confidence(product(factors)) >= _LEAST, 1.0, 0.0)
         return factors
-    return {f.name: f.values(evidence) for f in FACTORS if (f.present if evidence.present else f.absent)}
+    chosen = [f for f in FACTORS if (f.present if evidence.present else f.absent)]
+    return {f.name: f.values(evidence) for f in chosen if evidence.learned is not None or not f.learned}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, TypeVar
 
@@ -11,51 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.absent import choose_absent, is_unlike
-from erukg.core.backend import Backend, Encoding, Pieces
-from erukg.core.candidates import find_candidates
+from erukg.core.analysis import Analysis, Prepared, analyse
+from erukg.core.backend import Backend, Encoding
 from erukg.core.document import Document
 from erukg.core.explaining import explain_score
-from erukg.core.folding import fold
 from erukg.core.inputs import as_item, check_items, single_item
-from erukg.core.locating import Located, could_contain, locate
+from erukg.core.learned import AbsentCandidates, LearnedRanking
 from erukg.core.merging import Merged, rank_present
 from erukg.core.neighbours import Background, Glossary, Neighbourhood
 from erukg.core.notices import LanguageOf, notices_of, unlike_collection, withholds_absent
 from erukg.core.phrase_list import PhraseList
 from erukg.core.phrase_ranking import PhraseRanker
-from erukg.core.pool import Pool, build_pool
-from erukg.core.ranking import Weights
+from erukg.core.ranking import Ranked
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
 from erukg.core.runner import Request, Runner, SerialRunner
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer, attempt, or_error
-from erukg.core.tagging import Tagger, tag_classes
+from erukg.core.tagging import Tagger
 from erukg.errors import CollectionError, InputError
 
-__all__ = ["Generator", "Prepared"]
+__all__ = ["Generator"]
 
 ItemT = TypeVar("ItemT")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A document as the model gets it: its words, their pieces, its neighbours and the terms whose weights matter."""
-
-    id: str | None
-    document: Document
-    pieces: Pieces
-    neighbourhood: Neighbourhood
-    terms: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
-class _Analysis:
-    """Everything about one document that does not depend on how its candidates are scored."""
-
-    document: Document
-    neighbourhood: Neighbourhood
-    weights: Weights
-    candidates: list[Located]
 
 
 class Generator:
@@ -88,6 +65,7 @@ class Generator:
         self.settings = settings or Settings()
         self._runner: Runner = runner or self._default_runner()
         self._ranker = PhraseRanker(backend)
+        self._learned = LearnedRanking(backend)
 
     def generate(
         self,
@@ -150,32 +128,14 @@ class Generator:
         self, prepared: Prepared, encoding: Encoding, top_k: int, settings: Settings, *, explain: bool = False
     ) -> Keyphrases:
         """The part of `generate` after the model has run: candidates, their scores and the best of them."""
-        analysis = self._analyse(prepared, encoding, settings)
-        candidates = analysis.candidates
-        pool = build_pool(
-            candidates,
-            self.backend.phrase_terms([candidate.form for candidate in candidates]),
-            analysis.neighbourhood,
-            self._glossary,
-            settings,
-        )
-        places = dict(enumerate(candidates))
-        in_text = self._in_text(analysis.document, pool, len(candidates))
-        if settings.whole_phrases:
-            # Words of neighbours' phrases that are no phrase here: neither absent nor worth showing.
-            pool = pool.without(in_text)
-        else:
-            found = self._locate(analysis.document, pool, in_text)
-            pool, places = pool.with_places(found), places | found
-        present = rank_present(pool, analysis.weights, settings, analysis.document, places, top_k)
-        shown = self._present(present, analysis, pool, places, explain)
+        analysis, present = self._analyse(prepared, encoding, top_k, settings)
+        shown = self._present(present, analysis, explain)
         notices = notices_of(prepared.document, self.language_of)
         if not withholds_absent(notices) and is_unlike(analysis.neighbourhood, settings):
             notices += (unlike_collection(),)
         if withholds_absent(notices):
             return Keyphrases(shown, (), prepared.id, notices=notices)
-        pool = pool.with_words(prepared.pieces.ids, self.backend.term_kinds)
-        absent = self._absent(pool, analysis, settings, shown, top_k, explain)
+        absent = self._absent(self._with_words(analysis), present.every, settings, shown, top_k, explain)
         return Keyphrases(shown, absent, prepared.id, notices=notices)
 
     def answer(self, item: ItemT, request: Request) -> Answer[ItemT, Keyphrases]:
@@ -308,48 +268,43 @@ class Generator:
     def _listed(self, phrases: Sequence[str] | PhraseList) -> PhraseList:
         return phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
 
-    def _analyse(self, prepared: Prepared, encoding: Encoding, settings: Settings) -> _Analysis:
-        document, neighbourhood = prepared.document, prepared.neighbourhood
-        classes = encoding.tags if self.tagger is None else tag_classes(self.tagger, document)
-        glossary = self._glossary if settings.uses_neighbours else None
-        whole = settings.whole_phrases
-        candidates = find_candidates(document, classes, settings.max_words, whole=whole, glossary=glossary)
-        pieces = prepared.pieces
-        weights = Weights.combine(prepared.terms, encoding.weights, neighbourhood, document.words, pieces)
-        return _Analysis(document, neighbourhood, weights, candidates)
+    def absent_candidates(self, prepared: Prepared, encoding: Encoding, settings: Settings) -> AbsentCandidates:
+        """Every absent phrase that a text could get, with the features that a ranking of them is learned from."""
+        if self.background is None:
+            raise InputError("Absent phrases come from a collection; open the generator with one.")
+        analysis, present = self._analyse(prepared, encoding, 0, settings)
+        return self._learned.candidates(self._with_words(analysis), present.every, self.background.glossary, settings)
 
-    def _in_text(self, document: Document, pool: Pool, own: int) -> NDArray[np.int64]:
-        """Those of the neighbours' phrases, in the pool from row `own` on, that the text seems to hold after all."""
-        extra = pool.glossary_ids[own:]
-        if self.background is None or not len(extra):
-            return np.empty(0, np.int64)
-        return own + np.flatnonzero(could_contain(document, self.background.glossary.hashes(extra)))
+    def _analyse(
+        self, prepared: Prepared, encoding: Encoding, top_k: int, settings: Settings
+    ) -> tuple[Analysis, Merged]:
+        """The analysed document, and its best `top_k` present phrases."""
+        analysis = analyse(prepared, encoding, self.backend, self._glossary, self.tagger, settings)
+        weights, document, places = analysis.weights, analysis.document, analysis.places
+        return analysis, rank_present(analysis.pool, weights, settings, document, places, top_k)
 
-    def _locate(self, document: Document, pool: Pool, rows: NDArray[np.int64]) -> dict[int, Located]:
-        """Where the glossary's phrases of these rows stand, those that do."""
-        if self.background is None or not len(rows):
-            return {}
-        phrases = self.background.glossary.phrases(pool.glossary_ids[rows])
-        places = locate(document, [fold(phrase) for phrase in phrases])
-        return {i: place for i, place in zip(rows.tolist(), places, strict=True) if place is not None}
+    def _with_words(self, analysis: Analysis) -> Analysis:
+        return replace(analysis, pool=analysis.pool.with_words(analysis.pieces.ids, self.backend.term_kinds))
 
-    def _present(
-        self, merged: Merged, analysis: _Analysis, pool: Pool, places: dict[int, Located], explain: bool
-    ) -> tuple[Keyphrase, ...]:
+    def _present(self, merged: Merged, analysis: Analysis, explain: bool) -> tuple[Keyphrase, ...]:
         out, ranked = [], merged.ranked
         sure, least = ranked.confidence(analysis.neighbourhood.fit), ranked.evidence.settings.min_confidence
         for k, (i, variants) in enumerate(zip(ranked.pool.tolist(), merged.variants, strict=True)):
-            place, score, confidence = places[i], float(ranked.scores[k]), None if sure is None else float(sure[k])
+            place, score, confidence = (
+                analysis.places[i],
+                float(ranked.scores[k]),
+                None if sure is None else float(sure[k]),
+            )
             if confidence is not None and confidence < least:
                 continue
-            explanation = explain_score(ranked, k, pool, analysis.weights, self.backend) if explain else None
+            explanation = explain_score(ranked, k, analysis.pool, analysis.weights, self.backend) if explain else None
             out.append(Keyphrase(place.form, score, confidence, variants, place.spans, explanation=explanation))
         return tuple(out)
 
     def _absent(
         self,
-        pool: Pool,
-        analysis: _Analysis,
+        analysis: Analysis,
+        present: Ranked,
         settings: Settings,
         shown: Sequence[Keyphrase],
         top_k: int,
@@ -358,8 +313,9 @@ class Generator:
         if self.background is None:
             return ()
         glossary, n_words, weights = self.background.glossary, len(analysis.document), analysis.weights
+        pool, learned = analysis.pool, self._learned.of(analysis, present, glossary, settings)
         names = [(k.phrase, *k.variants) for k in shown]
-        ranked, phrases, related = choose_absent(pool, weights, glossary, settings, names, n_words, top_k)
+        ranked, phrases, related = choose_absent(pool, weights, glossary, settings, names, n_words, top_k, learned)
         sure = ranked.confidence(analysis.neighbourhood.fit)
         sources = self.background.sources(analysis.neighbourhood, pool.glossary_ids[ranked.pool])
         return tuple(

@@ -33,10 +33,11 @@ _AROUND = 80  # characters
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The chosen phrases, best first, and for each the forms it stands for as well."""
+    """The chosen phrases, best first, for each the forms it stands for as well; and all that there were to choose."""
 
     ranked: Ranked
     variants: tuple[tuple[str, ...], ...]
+    every: Ranked
 
 
 @dataclass(slots=True)
@@ -78,9 +79,10 @@ def rank_present(
     """The best `limit` present phrases of the pool; `places` are by row. With `merge` none repeats another."""
     merges = settings.merge or settings.drop_contained
     # How many of them are parts of better ones is not known before they are ranked.
-    ranked = rank_pool(pool, weights, settings, present=True, limit=len(pool) if merges else limit)
+    ranked = rank_pool(pool, weights, settings, present=True, limit=len(pool))
     if not merges:
-        return Merged(ranked, ((),) * len(ranked.pool))
+        first = ranked.take(np.arange(min(limit, len(ranked.pool))))
+        return Merged(first, ((),) * len(first.pool), ranked)
     return _merge(ranked, places, document, settings, limit)
 
 
@@ -114,7 +116,7 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
     raised = np.array([entry.standing / entry.score for entry in chosen])
     scores, factors = kept.scores * raised, {**kept.factors, STANDING: kept.factors[STANDING] * raised}
     variants = tuple(tuple(entry.variants) for entry in chosen)
-    return Merged(replace(kept, scores=scores, factors=factors), variants)
+    return Merged(replace(kept, scores=scores, factors=factors), variants, ranked)
 
 
 def _add(chosen: list[_Entry], new: _Entry, same: str | None) -> None:

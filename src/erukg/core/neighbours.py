@@ -10,7 +10,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Background", "Glossary", "Neighbourhood", "Source", "Terms", "WeightedTerms"]
+__all__ = ["FEW", "MORE", "Background", "Glossary", "Neighbourhood", "Source", "Support", "Terms", "WeightedTerms"]
+
+#: How many of the nearest neighbours are looked at by themselves: what only they have, and what many have.
+FEW, MORE = 25, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,31 @@ class WeightedTerms(NamedTuple):
     weights: NDArray[np.float32]
 
 
+class Support(NamedTuple):
+    """What speaks for each of the neighbours' phrases beside its share, one entry per phrase.
+
+    few, more          its share of the nearest `FEW` and `MORE` neighbours
+    few_holders        how many of these have it
+    more_holders
+    best               the place of the nearest neighbour that has it, from 0
+    likeness           that neighbour's score beside the best one's
+    near               Σ P(c | C̃_x') / (10 + place of x')
+    titled             the share of the neighbours that have it in their title
+    """
+
+    few: NDArray[np.float32]
+    more: NDArray[np.float32]
+    few_holders: NDArray[np.float32]
+    more_holders: NDArray[np.float32]
+    best: NDArray[np.float32]
+    likeness: NDArray[np.float32]
+    near: NDArray[np.float32]
+    titled: NDArray[np.float32]
+
+    def take(self, rows: NDArray[np.int64]) -> Support:
+        return Support(*(values[rows] for values in self))
+
+
 @dataclass(eq=False)
 class Neighbourhood:
     """N(x) with everything of it that the equations read, already summed over the neighbours.
@@ -88,6 +116,7 @@ class Neighbourhood:
     fit            how much the text is like the collection's documents: 1 as the typical one, below 0 unlike them; None
                    where the collection does not know
     phrase_holders how many neighbours have each phrase; None where that is not known
+    support        what else speaks for each phrase; None where that is not known
 
     Summing up the term weights takes time and not every ranking needs them, so `terms` may be a function: it is called
     once, when one of the last two is first asked for. A pickled neighbourhood holds the weights themselves.
@@ -100,6 +129,7 @@ class Neighbourhood:
     terms: WeightedTerms | Callable[[], WeightedTerms]
     fit: float | None = None
     phrase_holders: NDArray[np.int64] | None = None
+    support: Support | None = None
 
     @cached_property
     def _terms(self) -> WeightedTerms:
@@ -120,7 +150,7 @@ class Neighbourhood:
 
     def __reduce__(self) -> tuple[type[Neighbourhood], tuple[Any, ...]]:
         known = (self.documents, self.shares, self.phrase_ids, self.phrase_shares, self._terms)
-        return Neighbourhood, (*known, self.fit, self.phrase_holders)
+        return Neighbourhood, (*known, self.fit, self.phrase_holders, self.support)
 
 
 class Glossary(Protocol):
@@ -146,6 +176,10 @@ class Glossary(Protocol):
 
     def counts(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """In how many documents of D each is among the ten most informative phrases."""
+        ...
+
+    def titled(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of those documents have it in their title."""
         ...
 
 

@@ -28,7 +28,7 @@ from erukg.core.settings import Settings
 from erukg.core.word_classes import NAMING
 
 if TYPE_CHECKING:
-    from erukg.core.generator import Prepared
+    from erukg.core.analysis import Prepared
 
 __all__ = ["PhraseRanker"]
 

@@ -13,7 +13,7 @@ from erukg.core.backend import INNER, WORD
 from erukg.core.forms import form_factors
 from erukg.core.hashing import hash_phrases
 from erukg.core.locating import Located
-from erukg.core.neighbours import Glossary, Neighbourhood, Terms
+from erukg.core.neighbours import Glossary, Neighbourhood, Support, Terms
 from erukg.core.settings import Settings
 
 __all__ = ["Pool", "build_pool", "look_up"]
@@ -36,6 +36,7 @@ class Pool:
     holders               how many neighbours have it; 1 where that is not known
     begins                whether each of `terms` begins a word, and whether it is a word that the text has only inside
     hidden                others ("met" in "metoprolol"); None before `with_words`
+    support               what else speaks for those that only neighbours have, the last rows; None where not known
     """
 
     terms: Terms
@@ -51,6 +52,7 @@ class Pool:
     holders: NDArray[np.float64]
     begins: NDArray[np.bool_] | None = None
     hidden: NDArray[np.bool_] | None = None
+    support: Support | None = None
 
     @classmethod
     def of(
@@ -63,6 +65,7 @@ class Pool:
         holders: NDArray[np.float64] | None = None,
         present: Sequence[Located] = (),
         form: NDArray[np.float64] | None = None,
+        support: Support | None = None,
     ) -> Pool:
         """Candidates with these pieces, of which the first are `present`, with factors for the `form` of each.
 
@@ -81,6 +84,7 @@ class Pool:
             form=np.ones(n),
             words=np.zeros((n, 2), np.int64),
             holders=np.ones(n) if holders is None else holders,
+            support=support,
         )
         if present:
             pool._fill(slice(0, len(present)), present)
@@ -169,6 +173,7 @@ def build_pool(
         holders=None if holders is None else np.concatenate((np.ones(n), holders[extra].astype(np.float64))),
         present=candidates,
         form=form_factors(candidates, own_ids >= 0, settings),
+        support=None if neighbourhood.support is None else neighbourhood.support.take(extra),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,10 @@ from erukg.core.neighbours import Neighbourhood, Terms
 from erukg.core.pool import Pool, look_up
 from erukg.core.settings import Settings
 
-__all__ = ["Ranked", "Weights", "rank_pool"]
+__all__ = ["Learned", "Ranked", "Weights", "rank_pool"]
+
+#: What a learned ranking says of some rows of the pool, given their pieces and the weight of each of these.
+Learned: TypeAlias = Callable[[NDArray[np.int64], Terms, NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +109,9 @@ class Ranked:
         return Ranked(self.scores[which], factors, self.evidence.take(which), self.weights)
 
 
-def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool, limit: int) -> Ranked:
+def rank_pool(
+    pool: Pool, weights: Weights, settings: Settings, *, present: bool, limit: int, learned: Learned | None = None
+) -> Ranked:
     """Score the present or the absent candidates of the pool (Eqs. 4 to 12) and keep the best `limit`."""
     rows = np.flatnonzero(np.isfinite(pool.words_before) if present else np.isinf(pool.words_before))
     gamma = settings.length_penalty if present else settings.absent_length_penalty
@@ -131,6 +137,7 @@ def rank_pool(pool: Pool, weights: Weights, settings: Settings, *, present: bool
         least=least,
         whole_words=whole,
         cover=cover,
+        learned=None if learned is None else learned(rows, chosen, mixed[terms.ids]),
     )
     factors = factor_values(evidence)
     scores = scoring.product(factors)

@@ -78,7 +78,12 @@ class Settings:
     absent_agreement: float = _number(
         0.15, 0, 10, "exponent of how many of the neighbours have an absent phrase", paper=0.0
     )
-    neighbours: int = _number(100, 0, 10_000, "N: how many similar documents of the collection are consulted")
+    absent_learned: float = _number(
+        1.2, 0, 10, "exponent of the learned ranking of absent phrases, in models that have one", paper=0.0
+    )
+    neighbours: int = _number(
+        400, 0, 10_000, "N: how many similar documents of the collection are consulted", paper=100
+    )
     neighbour_candidates: int = _number(
         1000, 0, 100_000, "how many of the neighbours' phrases are considered", paper=100
     )

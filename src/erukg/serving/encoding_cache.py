@@ -7,8 +7,8 @@ import threading
 from collections import OrderedDict
 from typing import TypeAlias
 
+from erukg.core.analysis import Prepared
 from erukg.core.backend import Encoding
-from erukg.core.generator import Prepared
 from erukg.core.results import Keyphrases
 from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator

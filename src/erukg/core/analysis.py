@@ -1,0 +1,86 @@
+"""Everything about one document that its ranking starts from: its candidates, the pool of them and their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.backend import Backend, Encoding, Pieces
+from erukg.core.candidates import find_candidates
+from erukg.core.document import Document
+from erukg.core.folding import fold
+from erukg.core.locating import Located, could_contain, locate
+from erukg.core.neighbours import Glossary, Neighbourhood
+from erukg.core.pool import Pool, build_pool
+from erukg.core.ranking import Weights
+from erukg.core.settings import Settings
+from erukg.core.tagging import Tagger, tag_classes
+
+__all__ = ["Analysis", "Prepared", "analyse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document as the model gets it: its words, their pieces, its neighbours and the terms whose weights matter."""
+
+    id: str | None
+    document: Document
+    pieces: Pieces
+    neighbourhood: Neighbourhood
+    terms: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A document with the pool of its candidates; `places` are those in the text, by row of the pool."""
+
+    document: Document
+    pieces: Pieces
+    neighbourhood: Neighbourhood
+    weights: Weights
+    pool: Pool
+    places: dict[int, Located]
+
+
+def analyse(
+    prepared: Prepared,
+    encoding: Encoding,
+    backend: Backend,
+    glossary: Glossary | None,
+    tagger: Tagger | None,
+    settings: Settings,
+) -> Analysis:
+    """What is to be ranked, given what the model has said of the document."""
+    document, neighbourhood, whole = prepared.document, prepared.neighbourhood, settings.whole_phrases
+    classes = encoding.tags if tagger is None else tag_classes(tagger, document)
+    known = glossary if settings.uses_neighbours else None
+    candidates = find_candidates(document, classes, settings.max_words, whole=whole, glossary=known)
+    terms = backend.phrase_terms([candidate.form for candidate in candidates])
+    pool, places = build_pool(candidates, terms, neighbourhood, glossary, settings), dict(enumerate(candidates))
+    in_text = _in_text(document, pool, len(candidates), glossary)
+    if whole:
+        # Words of neighbours' phrases that are no phrase here: neither absent nor worth showing.
+        pool = pool.without(in_text)
+    else:
+        found = _locate(document, pool, in_text, glossary)
+        pool, places = pool.with_places(found), places | found
+    weights = Weights.combine(prepared.terms, encoding.weights, neighbourhood, document.words, prepared.pieces)
+    return Analysis(document, prepared.pieces, neighbourhood, weights, pool, places)
+
+
+def _in_text(document: Document, pool: Pool, own: int, glossary: Glossary | None) -> NDArray[np.int64]:
+    """Those of the neighbours' phrases, in the pool from row `own` on, that the text seems to hold after all."""
+    extra = pool.glossary_ids[own:]
+    if glossary is None or not len(extra):
+        return np.empty(0, np.int64)
+    return own + np.flatnonzero(could_contain(document, glossary.hashes(extra)))
+
+
+def _locate(document: Document, pool: Pool, rows: NDArray[np.int64], glossary: Glossary | None) -> dict[int, Located]:
+    """Where the glossary's phrases of these rows stand, those that do."""
+    if glossary is None or not len(rows):
+        return {}
+    places = locate(document, [fold(phrase) for phrase in glossary.phrases(pool.glossary_ids[rows])])
+    return {i: place for i, place in zip(rows.tolist(), places, strict=True) if place is not None}

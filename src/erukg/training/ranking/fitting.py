@@ -1,0 +1,87 @@
+"""From samples to trees: LambdaMART by LightGBM, which is needed here and never to use the ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from erukg.core.absent_features import FEATURES
+from erukg.core.ranker import Ranker
+from erukg.core.trees import Trees
+from erukg.errors import TrainingError
+from erukg.training.ranking.samples import Samples
+
+__all__ = ["FitOptions", "fit_ranker"]
+
+# With fewer documents the trees learn those by heart.
+_FEWEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """How the trees are grown; `least` is how many candidates a leaf has at least."""
+
+    trees: int = 150
+    leaves: int = 8
+    rate: float = 0.05
+    least: int = 60
+    seed: int = 0
+
+
+def fit_ranker(samples: Samples, options: FitOptions, *, fewest: int = _FEWEST) -> Ranker:
+    """The ranking that puts right candidates before the others of the same document; deterministic."""
+    import lightgbm
+
+    if len(samples) < fewest:
+        raise TrainingError(
+            f"Only {len(samples)} documents have a title with phrases of their neighbours, at least {fewest} are "
+            "needed; give more documents, or a collection that is more like them."
+        )
+    data = lightgbm.Dataset(samples.features, samples.right.astype(np.int32), group=samples.sizes)
+    parameters = {
+        "objective": "lambdarank",
+        "lambdarank_truncation_level": 20,
+        "num_leaves": options.leaves,
+        "learning_rate": options.rate,
+        "min_data_in_leaf": options.least,
+        "feature_fraction": 0.4,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 1,
+        "seed": options.seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": 1,
+        "verbose": -1,
+    }
+    booster = lightgbm.train(parameters, data, options.trees)
+    return Ranker.checked(_flatten(booster.dump_model()["tree_info"]), list(FEATURES))
+
+
+def _flatten(trees: list[dict[str, Any]]) -> Trees:
+    """The trees of LightGBM's own description, every parent before its children."""
+    roots: list[int] = []
+    nodes: list[tuple[int, float, int, int, float]] = []
+
+    def add(node: dict[str, Any]) -> int:
+        place = len(nodes)
+        if "split_feature" not in node:
+            nodes.append((-1, 0.0, 0, 0, float(node["leaf_value"])))
+            return place
+        nodes.append((0, 0.0, 0, 0, 0.0))
+        left, right = add(node["left_child"]), add(node["right_child"])
+        nodes[place] = node["split_feature"], node["threshold"], left, right, float(node["internal_value"])
+        return place
+
+    for tree in trees:
+        roots.append(add(tree["tree_structure"]))
+    feature, threshold, left, right, value = zip(*nodes, strict=True)
+    return Trees(
+        np.array(roots, np.int32),
+        np.array(feature, np.int32),
+        np.array(threshold, np.float32),
+        np.array(left, np.int32),
+        np.array(right, np.int32),
+        np.array(value, np.float32),
+    )

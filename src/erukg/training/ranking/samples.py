@@ -1,0 +1,169 @@
+"""What the ranking is learned from: documents whose title is hidden, and which neighbours' phrases it is made of.
+
+A document outside the collection is read without its title. Of the phrases that its neighbours lend, those that the
+hidden title holds are right; they need no one to label them. Single words are no evidence: titles hold too many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.backends.threads import ordered_map
+from erukg.collection import Collection
+from erukg.core.absent_features import FEATURES
+from erukg.core.document import Document
+from erukg.core.generator import Generator
+from erukg.core.hashing import among
+from erukg.core.inputs import BadDocument, InputDocument
+from erukg.errors import TrainingError
+from erukg.io.publish import published
+from erukg.training.folders import read_json, write_json
+
+__all__ = ["Hidden", "Samples", "gather_samples", "hidden_titles"]
+
+_FORMAT = "erukg-ranking-samples"
+# Documents of a part: what is lost when the program is killed.
+_PART = 256
+_SHORTEST = 200  # characters; shorter texts say too little without their title
+_WORDS = list(FEATURES).index("words")
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A document without its title, and the title."""
+
+    id: str
+    text: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Candidates of several documents, end to end: features, whether each is right, and how many a document has."""
+
+    features: NDArray[np.float32]
+    right: NDArray[np.bool_]
+    sizes: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def hidden_titles(
+    rows: Iterable[InputDocument | BadDocument], collection: Collection, limit: int, seed: int
+) -> tuple[list[Hidden], int]:
+    """`limit` documents with a title and a text of its own, drawn by `seed`; and how many the collection has itself."""
+    known = set(collection.ids(np.arange(len(collection), dtype=np.int64)))
+    drawn: list[tuple[int, str, Hidden]] = []
+    inside = 0
+    for row in rows:
+        if isinstance(row, BadDocument) or not row.title or not row.text.startswith(row.title):
+            continue
+        text = row.text[len(row.title) :].strip()
+        if len(text) < _SHORTEST:
+            continue
+        if row.id in known:
+            inside += 1
+            continue
+        digest = hashlib.blake2b(f"{seed}\n{row.id}".encode("utf-8", "replace"), digest_size=8).digest()
+        entry = -int.from_bytes(digest, "big"), row.id, Hidden(row.id, text, row.title)
+        # The worst of those drawn so far is the first, so that it goes when a better one comes.
+        (heapq.heappush if len(drawn) < limit else heapq.heappushpop)(drawn, entry)
+    return [hidden for *_, hidden in sorted(drawn, key=lambda entry: (-entry[0], entry[1]))], inside
+
+
+def gather_samples(
+    generator: Generator,
+    documents: list[Hidden],
+    work: Path,
+    key: str,
+    *,
+    negatives: int,
+    seed: int,
+    threads: int | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Samples:
+    """The samples of the documents, in the folder `work` part by part: the same call goes on where one was stopped."""
+    work.mkdir(parents=True, exist_ok=True)
+    meta = {"format": _FORMAT, "key": key}
+    try:
+        held = read_json(work / "meta.json")
+    except (OSError, ValueError):
+        held = None
+    if held != meta:
+        if held is not None or any(work.iterdir()):
+            raise TrainingError(
+                f"{work} holds samples of other documents or options; remove it or give another folder."
+            )
+        write_json(work / "meta.json", meta)
+    parts: list[Samples] = []
+    for first in range(0, len(documents), _PART):
+        path = work / f"part-{first:07d}.npy"
+        if not path.exists():
+            some = documents[first : first + _PART]
+            found = ordered_map(lambda hidden: _sample(generator, hidden, negatives, seed), some, threads)
+            _write(path, [each for each in found if each is not None])
+        parts.append(_read(path))
+        if on_progress is not None:
+            on_progress(min(first + _PART, len(documents)))
+    return Samples(
+        np.concatenate([np.empty((0, len(FEATURES)), np.float32), *(part.features for part in parts)]),
+        np.concatenate([np.empty(0, np.bool_), *(part.right for part in parts)]),
+        np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)]),
+    )
+
+
+def _sample(generator: Generator, hidden: Hidden, negatives: int, seed: int) -> Samples | None:
+    """What can be learned from a document; None when its title holds none of the neighbours' phrases."""
+    assert generator.background is not None
+    settings, glossary = generator.settings.replace(abstain=False), generator.background.glossary
+    prepared = generator.prepare((hidden.id, hidden.text), settings)
+    runs = Document.parse(hidden.title).run_hashes
+    lent = glossary.hashes(prepared.neighbourhood.phrase_ids)
+    # The model need not run where nothing can be right.
+    if not np.any(among(lent, runs) & ~among(lent, prepared.document.run_hashes)):
+        return None
+    found = generator.absent_candidates(prepared, generator.backend.encode(prepared.pieces, prepared.terms), settings)
+    if not len(found.glossary_ids):
+        return None
+    several = found.features[:, _WORDS] > 1
+    titled = among(glossary.hashes(found.glossary_ids), runs)
+    right, wrong = np.flatnonzero(titled & several), np.flatnonzero(~titled & several)
+    if not len(right) or not len(wrong):
+        return None
+    digest = hashlib.blake2b(f"{seed}\n{hidden.id}".encode("utf-8", "replace"), digest_size=8).digest()
+    chance = np.random.default_rng(int.from_bytes(digest, "big"))
+    rows = np.concatenate((right, np.sort(chance.permutation(wrong)[:negatives])))
+    return Samples(found.features[rows], titled[rows], np.array([len(rows)], np.int64))
+
+
+def _write(path: Path, samples: list[Samples]) -> None:
+    """One array: a row for each candidate, with its document's number in the part and whether it is right in front."""
+    width = len(FEATURES) + 2
+    table = np.empty((sum(int(each.sizes[0]) for each in samples), width), np.float32)
+    first = 0
+    for number, each in enumerate(samples):
+        last = first + len(each.right)
+        table[first:last, 0], table[first:last, 1], table[first:last, 2:] = number, each.right, each.features
+        first = last
+    with published(path) as file:
+        np.save(file, table, allow_pickle=False)
+
+
+def _read(path: Path) -> Samples:
+    try:
+        table = np.load(path, allow_pickle=False)
+        if table.ndim != 2 or table.shape[1] != len(FEATURES) + 2:
+            raise ValueError("it has another shape")
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{path} cannot be read ({error}); remove it and run the command again.") from error
+    numbers = table[:, 0].astype(np.int64)
+    sizes = np.bincount(numbers) if len(numbers) else np.empty(0, np.int64)
+    return Samples(np.ascontiguousarray(table[:, 2:]), table[:, 1] > 0, sizes)
