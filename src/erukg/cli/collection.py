@@ -181,12 +181,20 @@ def slim(
         int,
         typer.Option(min=1, help="Leave out words that fewer documents have: smaller still, nearly the same results."),
     ] = 1,
+    words: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=250,
+            help="Words that a document keeps: half of them make a copy of half the size. [default: all]",
+        ),
+    ] = None,
 ) -> None:
     """Copy a collection without what only growing needs: smaller, same results, read-only."""
     from erukg.collection import info as look
     from erukg.collection import slim as run
 
-    run(folder, out, rare=rare)
+    run(folder, out, rare=rare, words=words)
     print(f"{look(out).bytes / 1e6:.1f} MB (the original: {look(folder).bytes / 1e6:.1f} MB).")
 
 

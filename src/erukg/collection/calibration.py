@@ -44,31 +44,38 @@ def calibrate(folder: str | Path) -> Likeness | None:
         return calibrate_locked(folder).likeness
 
 
-def calibrate_locked(folder: Path) -> Manifest:
-    """`calibrate` for the one who holds the writer's lock: the manifest as written, or as it was."""
+def calibrate_locked(folder: Path, whole: Collection | None = None) -> Manifest:
+    """`calibrate` for the one who holds the writer's lock: the manifest as written, or as it was.
+
+    `whole` has the same documents with all their words, where the collection in `folder` has not.
+    """
     collection = Collection.open(folder)
     if not collection.complete:
         raise CollectionError(f"The build of {folder} is unfinished; run it again to finish it, then calibrate.")
-    likeness, manifest = measure(collection), collection.manifest
+    likeness, manifest = measure(collection, whole), collection.manifest
     if likeness != manifest.likeness:
         manifest = replace(manifest, number=manifest.number + 1, likeness=likeness)
         write_manifest(folder, manifest)
     return manifest
 
 
-def measure(collection: Collection) -> Likeness | None:
-    """What is usual for a collection, from a sample of it; None if it holds too few documents or phrases."""
+def measure(collection: Collection, whole: Collection | None = None) -> Likeness | None:
+    """What is usual for a collection, from a sample of it; None if it holds too few documents or phrases.
+
+    `whole` is the collection that the sample is taken from, with the same documents.
+    """
     if len(collection) < FEWEST:
         return None
     chance = np.random.default_rng(0)
     texts: list[Signals] = []
     queries: list[Signals] = []
-    for document, id, query in _sampled(collection, chance):
+    source = whole or collection
+    for document, id, query in _sampled(source, chance):
         texts += _signals(collection, query, None)
-        phrases = collection.phrases_of(document)
+        phrases = source.phrases_of(document)
         some = chance.permutation(phrases)[: int(chance.integers(1, _MOST_PHRASES + 1))]
         if len(some):
-            queries += _signals(collection, analyse(" . ".join(collection.glossary.phrases(some))), id)
+            queries += _signals(collection, analyse(" . ".join(source.glossary.phrases(some))), id)
     return fit_likeness(len(collection), texts, queries) if min(len(texts), len(queries)) >= FEWEST // 2 else None
 
 

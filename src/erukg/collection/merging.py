@@ -13,6 +13,8 @@ from erukg.collection.arrays import ArrayFileWriter, PackedLists, damaged, join,
 from erukg.collection.commit import Commit, DistinctForms, SegmentState
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.postings import DAMAGED, LEFT_OUT, decode, pack
+from erukg.collection.pruning import BestWords
+from erukg.collection.search import idf
 from erukg.collection.segment import IN_TITLE, ROW, Segment, entry_of
 
 __all__ = ["merge_segments"]
@@ -27,17 +29,19 @@ def merge_segments(
     states: Sequence[SegmentState],
     glossary: Commit | None = None,
     rare: int = 1,
+    words: int | None = None,
 ) -> SegmentEntry:
     """Write the live documents of `segments`, in their order, as one segment.
 
     With a `glossary` only its phrases are kept, in their chosen form: smaller, but no longer fit for adding
-    documents. BM25 terms that fewer than `rare` documents have are left out.
+    documents. BM25 terms that fewer than `rare` documents have are left out, and of each document all but the best
+    `words`; how many documents have a term stays as it was.
     """
     live = [s.live(state.dead) for s, state in zip(segments, states, strict=True)]
     each = list(zip(segments, live, strict=True))
     lengths = join([s.lengths[rows] for s, rows in each], np.uint32)
     with ArrayFileWriter(path) as file:
-        _write_postings(file, segments, states, live, rare)
+        _write_postings(file, _Postings(segments, states, live, rare), words)
         file.add("lengths", lengths)
         file.add("texts", join([s.texts[rows] for s, rows in each], np.uint64))
         _write_lists(file, "ids", [(s.ids, rows) for s, rows in each])
@@ -48,59 +52,82 @@ def merge_segments(
         return entry_of(file.close(), lengths)
 
 
-def _write_postings(
-    file: ArrayFileWriter,
-    segments: Sequence[Segment],
-    states: Sequence[SegmentState],
-    live: Sequence[NDArray[np.int64]],
-    rare: int,
-) -> None:
-    vocabulary = _vocabulary(segments, states, rare)
-    targets = []
-    frequencies = np.zeros(len(vocabulary), np.int64)
-    renumber = []
-    base = 0
-    for segment, state, rows in zip(segments, states, live, strict=True):
-        target = np.searchsorted(vocabulary, segment.vocabulary)
-        inside = np.minimum(target, max(len(vocabulary) - 1, 0))
-        known = (vocabulary[inside] == segment.vocabulary) if len(vocabulary) else np.zeros(len(target), bool)
-        # Terms that are known to nobody are left out because they are rare, or because no live document has them.
-        used = state.frequencies > 0
-        known &= used
-        frequencies[target[known]] += state.frequencies[known]
-        # `target` ascends even over terms that nobody uses any more, so a range of terms is found by
-        # bisection.
-        targets.append((target, np.where(known, target, np.where(used, LEFT_OUT, -1))))
-        numbers = np.full(len(segment), -1, np.int32)
-        numbers[rows] = np.arange(base, base + len(rows), dtype=np.int32)
-        renumber.append(numbers)
-        base += len(rows)
-    indptr = np.concatenate(([0], np.cumsum(frequencies)))
-    ends: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+class _Postings:
+    """The posting lists of the live documents of several segments as one, unpacked a part at a time."""
 
-    def chunks() -> Iterator[NDArray[np.uint16]]:
+    def __init__(
+        self,
+        segments: Sequence[Segment],
+        states: Sequence[SegmentState],
+        live: Sequence[NDArray[np.int64]],
+        rare: int,
+    ) -> None:
+        self.vocabulary = vocabulary = _vocabulary(segments, states, rare)
+        self.frequencies = frequencies = np.zeros(len(vocabulary), np.int64)
+        self.documents = 0
+        self._segments = segments
+        self._targets: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._numbers: list[NDArray[np.int32]] = []
+        for segment, state, rows in zip(segments, states, live, strict=True):
+            target = np.searchsorted(vocabulary, segment.vocabulary)
+            inside = np.minimum(target, max(len(vocabulary) - 1, 0))
+            known = (vocabulary[inside] == segment.vocabulary) if len(vocabulary) else np.zeros(len(target), bool)
+            # Terms that are known to nobody are left out because they are rare, or because no live document has them.
+            used = state.frequencies > 0
+            known &= used
+            frequencies[target[known]] += state.frequencies[known]
+            # `target` ascends even over terms that nobody uses any more, so a range of terms is found by bisection.
+            self._targets.append((target, np.where(known, target, np.where(used, LEFT_OUT, -1))))
+            numbers = np.full(len(segment), -1, np.int32)
+            numbers[rows] = np.arange(self.documents, self.documents + len(rows), dtype=np.int32)
+            self._numbers.append(numbers)
+            self.documents += len(rows)
+
+    def parts(self) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]]:
+        """Terms, where the list of each begins, and for each posting the document and how often that has the term."""
+        indptr = np.concatenate(([0], np.cumsum(self.frequencies)))
         first = 0
-        while first < len(vocabulary):
+        while first < len(self.vocabulary):
             last = int(np.searchsorted(indptr, indptr[first] + _POSTINGS_AT_ONCE, side="right")) - 1
-            last = min(max(last, first + 1), len(vocabulary))
+            last = min(max(last, first + 1), len(self.vocabulary))
             local = indptr[first : last + 1] - indptr[first]
             documents, counts = np.empty(local[-1], np.int32), np.empty(local[-1], np.int32)
             place = local[:-1].copy()
-            for segment, (place_of, known_as), numbers in zip(segments, targets, renumber, strict=True):
+            for segment, (place_of, known_as), numbers in zip(
+                self._segments, self._targets, self._numbers, strict=True
+            ):
                 a, b = np.searchsorted(place_of, [first, last])
                 to = np.where(known_as[a:b] < 0, known_as[a:b], known_as[a:b] - first)
                 decode(segment.postings, int(a), int(b), to, numbers, place, documents, counts)
             if np.any(place != local[1:]):
-                raise damaged(segments[0].path.parent, DAMAGED)
+                raise damaged(self._segments[0].path.parent, DAMAGED)
+            yield slice(first, last), local, documents, counts
+            first = last
+
+    def best(self, most: int) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]]:
+        """`parts` with only the `most` words of each document by which it is found best."""
+        weights, words = idf(self.frequencies, self.documents), BestWords(self.documents, most)
+        for terms, local, documents, counts in self.parts():
+            words.count(documents, counts, np.repeat(weights[terms], np.diff(local)))
+        for terms, local, documents, counts in self.parts():
+            kept = words.keep(documents, counts, np.repeat(weights[terms], np.diff(local)))
+            before = np.concatenate(([0], np.cumsum(kept)))
+            yield terms, before[local], documents[kept], counts[kept]
+
+
+def _write_postings(file: ArrayFileWriter, postings: _Postings, most: int | None) -> None:
+    ends: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+
+    def chunks() -> Iterator[NDArray[np.uint16]]:
+        for _, local, documents, counts in postings.parts() if most is None else postings.best(most):
             words, stops = pack(local, documents, counts)
             ends.append(ends[-1][-1] + stops)
             yield words
-            first = last
 
-    file.add("vocabulary", vocabulary)
+    file.add("vocabulary", postings.vocabulary)
     file.stream("postings", np.uint16, chunks())
     file.add("postings.offsets", offsets_of(np.diff(np.concatenate(ends))))
-    file.add("frequencies", frequencies.astype(np.uint32))
+    file.add("frequencies", postings.frequencies.astype(np.uint32))
 
 
 def _vocabulary(segments: Sequence[Segment], states: Sequence[SegmentState], rare: int) -> NDArray[np.uint64]:

@@ -5,28 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from erukg.collection.calibration import calibrate_locked
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
 from erukg.collection.lock import LOCK, write_errors, writer_lock
 from erukg.collection.manifest import MANIFEST, write_manifest
 from erukg.collection.merging import merge_segments
-from erukg.collection.reader import open_parts
+from erukg.collection.reader import Collection, open_parts
 from erukg.collection.segment import Segment
 from erukg.errors import CollectionError, InputError
 
-__all__ = ["slim"]
+__all__ = ["MOST_WORDS", "slim"]
+
+#: Words that a document of a copy keeps, at most, where not all are kept.
+MOST_WORDS = 250
 
 
-def slim(source: str | Path, out: str | Path, *, rare: int = 1) -> None:
+def slim(source: str | Path, out: str | Path, *, rare: int = 1, words: int | None = None) -> None:
     """Write to the folder `out` what searching `source` needs, and not what growing needs.
 
     Phrases outside the glossary, most of all that a collection knows, are left out. The copy gives the same
     results, but nothing can be added to it or removed from it: the counts of the phrases left out are gone.
 
     With `rare` above 1 the words that fewer documents have are left out too, and searching does not find documents
-    by them: smaller, and nearly the same neighbours.
+    by them: smaller, and nearly the same neighbours. With `words` each document keeps no more than so many, those by
+    which it is found best: smaller by far, and other neighbours that are about as good.
     """
     if rare < 1:
         raise InputError(f"Words that at least 1 document has are kept, not {rare}.")
+    if words is not None and not 1 <= words <= MOST_WORDS:
+        raise InputError(f"A document keeps from 1 to {MOST_WORDS} words, not {words}.")
     source, out = Path(source), Path(out)
     manifest, segments, commit = open_parts(source)
     if not manifest.documents:
@@ -41,7 +48,7 @@ def slim(source: str | Path, out: str | Path, *, rare: int = 1) -> None:
                 raise CollectionError(f"{out} already holds a collection; choose another folder.")
             segment_file.unlink(missing_ok=True)
             commit_file.unlink(missing_ok=True)
-            entry = merge_segments(segment_file, segments, commit.states, glossary=commit, rare=rare)
+            entry = merge_segments(segment_file, segments, commit.states, glossary=commit, rare=rare, words=words)
             merged = [Segment.open(out, entry)]
             # Dead documents are gone, so the glossary derived from the copy is the same, form for form.
             file = write_commit(commit_file, derive(merged, [NONE_DEAD], manifest.glossary_documents))
@@ -49,4 +56,7 @@ def slim(source: str | Path, out: str | Path, *, rare: int = 1) -> None:
                 out,
                 replace(manifest, number=1, segments=(entry,), commit=file, journal=None, next_file=2, frozen=True),
             )
+            if manifest.likeness is not None and (rare > 1 or words is not None):
+                # Its own documents have lost words; what is usual is seen in those that still have all.
+                calibrate_locked(out, Collection.open(source))
         (out / LOCK).unlink(missing_ok=True)

@@ -79,7 +79,7 @@ class Settings:
         0.15, 0, 10, "exponent of how many of the neighbours have an absent phrase", paper=0.0
     )
     absent_learned: float = _number(
-        1.2, 0, 10, "exponent of the learned ranking of absent phrases, in models that have one", paper=0.0
+        1.0, 0, 10, "exponent of the learned ranking of absent phrases, in models that have one", paper=0.0
     )
     neighbours: int = _number(
         400, 0, 10_000, "N: how many similar documents of the collection are consulted", paper=100

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from erukg.collection.arrays import damaged
-from erukg.collection.postings import DAMAGED, decode
+from erukg.collection.postings import DAMAGED, count_live, decode
 from erukg.collection.search import norms
 from erukg.gpu.queries import Index, Lists, SearchPlan
 
@@ -182,7 +182,9 @@ class DeviceSearch:
 def _postings(index: Index, number: int) -> tuple[Tensor, Tensor, NDArray[np.int64]]:
     """The live documents of a segment's lists end to end, how often each has the term, and the lengths of the lists."""
     segment, state = index.segments[number], index.states[number]
-    lengths = state.frequencies.astype(np.int64)
+    # Not the frequencies: a slim copy may have lost some words of its documents, which still count there.
+    dead = state.dead if len(state.dead) else np.zeros(len(segment), np.uint8)
+    lengths = count_live(segment.postings, dead).astype(np.int64)
     ends = np.cumsum(lengths)
     place = ends - lengths
     numbers = np.arange(len(segment), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""From samples to trees: LambdaMART by LightGBM, which is needed here and never to use the ranking."""
+"""From samples to trees: boosted by LightGBM, which is needed here and never to use the ranking."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FitOptions:
 
 
 def fit_ranker(samples: Samples, options: FitOptions, *, fewest: int = _FEWEST) -> Ranker:
-    """The ranking that puts right candidates before the others of the same document; deterministic."""
+    """The ranking whose score is the logarithm of the odds that a candidate is right; deterministic."""
     import lightgbm
 
     if len(samples) < fewest:
@@ -39,10 +39,9 @@ def fit_ranker(samples: Samples, options: FitOptions, *, fewest: int = _FEWEST) 
             f"Only {len(samples)} documents have a title with phrases of their neighbours, at least {fewest} are "
             "needed; give more documents, or a collection that is more like them."
         )
-    data = lightgbm.Dataset(samples.features, samples.right.astype(np.int32), group=samples.sizes)
+    data = lightgbm.Dataset(samples.features, samples.right.astype(np.int32))
     parameters = {
-        "objective": "lambdarank",
-        "lambdarank_truncation_level": 20,
+        "objective": "binary",
         "num_leaves": options.leaves,
         "learning_rate": options.rate,
         "min_data_in_leaf": options.least,

@@ -48,7 +48,7 @@ def _with_section(card: str, facts: dict[str, Any]) -> str:
     section = (
         f"{_TITLE}\n\nLearned from {facts['samples']:,} documents outside the collection, each without its title: of "
         f"the phrases that similar documents lend, those in the hidden title are right. {facts['trees']} trees of "
-        f"{facts['leaves']} leaves (LambdaMART), seed {facts['seed']}, for a collection of "
+        f"{facts['leaves']} leaves, seed {facts['seed']}, for a collection of "
         f"{facts['collection_documents']:,} documents. No keyphrase that a person assigned was used.\n\n"
     )
     before, limits, after = card.partition("## Limits")
