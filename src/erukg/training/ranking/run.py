@@ -74,6 +74,8 @@ def train_ranker(
     background = Collection.open(folder)
     # The candidates are those of plain settings; a ranking that the model may have has no say in them.
     generator = Generator(backend, background, settings=Settings())
+    made_of = [backend.fingerprint, background.manifest.commit.crc32, list(FEATURES)]
+    key = source_key(sources, [*made_of, chosen.documents, chosen.negatives, chosen.seed])
     rows = read_documents(sources, limits=limits)
     drawn = hidden_titles(rows, background, chosen.documents, chosen.seed, on_bad)
     documents = drawn.documents
@@ -81,10 +83,6 @@ def train_ranker(
         raise InputError(
             "There is nothing to learn from; give documents with a title and an abstract that are not in the collection."
         )
-    key = source_key(
-        sources,
-        [list(FEATURES), backend.fingerprint, background.manifest.commit.crc32, chosen.documents, chosen.negatives, chosen.seed],
-    )
     samples = gather_samples(
         generator,
         documents,
