@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from random import Random
@@ -84,7 +85,7 @@ def oracle(world: World, i: int) -> dict[str, float]:
     phrase, support, glossary = world.absent[i], world.support[i], world.ids[i]
     classes = [world.classes[piece] for piece in phrase]
     text = [world.classes[piece] for piece in world.text]
-    beside = set(zip(text, text[1:], strict=False))
+    beside = set(itertools.pairwise(text))
     standing = [0.0] * len(phrase)
     head = 0.0
     for other, score in list(zip(world.present, world.scores, strict=True))[:COMPARED]:
@@ -92,7 +93,7 @@ def oracle(world: World, i: int) -> dict[str, float]:
         standing = [max(a, share) if c in pieces else a for a, c in zip(standing, classes, strict=True)]
         head = max(head, share) if pieces[-1] == classes[-1] else head
     weights = [world.weights[piece] for piece in phrase]
-    pairs = sum(pair in beside for pair in zip(classes, classes[1:], strict=False))
+    pairs = sum(pair in beside for pair in itertools.pairwise(classes))
     return {
         "few": log(support["few"]),
         "more": log(support["more"]),

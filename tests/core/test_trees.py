@@ -43,7 +43,8 @@ def test_contributions_are_those_of_a_walk_by_hand() -> None:
 
 
 def test_nothing_to_walk_through() -> None:
-    none = Trees(*(np.empty(0, kind) for kind in (np.int32, np.int32, np.float32, np.int32, np.int32, np.float32)))
+    numbers, values = np.empty(0, np.int32), np.empty(0, np.float32)
+    none = Trees(numbers, numbers, values, numbers, numbers, values)
     none.check(len(FEATURES))
     rows = np.ones((4, len(FEATURES)), np.float32)
     assert none.contributions(rows, GROUP_OF, len(GROUPS)).tolist() == [[0.0] * len(GROUPS)] * 4

@@ -166,7 +166,7 @@ def test_an_interrupted_run_goes_on(
     assert ranking(out) == ranking(trained)
     # A part that something else has cut short.
     next(iter(parts)).write_bytes(b"")
-    with pytest.raises(TrainingError, match="cannot be read .* run the command again"):
+    with pytest.raises(TrainingError, match=r"cannot be read .* run the command again"):
         train(documents, tmp_path / "again", model, collection, work=work)
 
 

@@ -98,5 +98,5 @@ def test_samples_without_a_split_give_a_ranking_that_says_nothing() -> None:
 
 
 def test_too_few_documents_are_refused() -> None:
-    with pytest.raises(TrainingError, match="Only 60 documents .* at least 100"):
+    with pytest.raises(TrainingError, match=r"Only 60 documents .* at least 100"):
         fit_ranker(make_samples(60), FitOptions())

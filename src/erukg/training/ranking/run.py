@@ -81,7 +81,7 @@ def train_ranker(
     documents = drawn.documents
     if not documents:
         raise InputError(
-            "There is nothing to learn from; give documents with a title and an abstract that are not in the collection."
+            "There is nothing to learn from; give documents outside the collection that have a title and an abstract."
         )
     samples = gather_samples(
         generator,
