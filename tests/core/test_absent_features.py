@@ -18,7 +18,7 @@ from erukg.core.neighbours import Support, Terms
 from erukg.core.pool import Pool
 from erukg.core.stems import stem_classes
 
-VOCABULARY, KNOWN, COMPARED = 40, 60, 40
+VOCABULARY, KNOWN, COMPARED = 160, 60, 40
 
 
 class Titles:
@@ -58,13 +58,15 @@ def make_world(r: Random) -> World:
     n = r.randint(1, 30)
     counts = [r.randint(3, 400) for _ in range(KNOWN)]
     present = [phrase() for _ in range(r.choice([0, 1, 5, 60]))]
+    classes = r.choice([15, 100])
     return World(
-        classes=[r.randrange(15) for _ in range(VOCABULARY)],
+        classes=[r.randrange(classes) for _ in range(VOCABULARY)],
         begins=[r.random() < 0.7 for _ in range(VOCABULARY)],
         text=[r.randrange(VOCABULARY) for _ in range(r.choice([1, 2, 30]))],
         present=present,
         scores=sorted((r.uniform(0.01, 5) for _ in present), reverse=True),
-        absent=[phrase() for _ in range(n)],
+        # Some have the words of present ones, about the last that are compared.
+        absent=[r.choice([phrase(), *present[37:43]]) for _ in range(n)],
         ids=r.sample(range(KNOWN), n),
         left_out=set(r.sample(range(n), r.randint(0, n - 1))),
         weights=[r.choice([0.0, r.uniform(0, 3)]) for _ in range(VOCABULARY)],

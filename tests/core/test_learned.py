@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import pickle
@@ -61,21 +62,29 @@ def test_factors_are_what_the_trees_say_of_the_features(
     assert background is not None
     assert ranker is not None
     compared = 0
-    for id, text in items[:10]:
-        prepared = ranked.prepare((id, text), OPEN)
+    for settings, (id, text) in itertools.product((OPEN, OPEN.replace(neighbour_candidates=15)), items[:6]):
+        prepared = ranked.prepare((id, text), settings)
         encoding = ranked.backend.encode(prepared.pieces, prepared.terms)
-        found = ranked.absent_candidates(prepared, encoding, OPEN)
+        found = ranked.absent_candidates(prepared, encoding, settings)
         phrases = background.glossary.phrases(found.glossary_ids)
         assert found.features.shape == (len(phrases), len(FEATURES))
         words = found.features[:, list(FEATURES).index("words")]
         assert words.tolist() == [len(phrase.split()) for phrase in phrases]
         counts = np.exp(found.features[:, list(FEATURES).index("count")])
         assert counts == pytest.approx(background.glossary.counts(found.glossary_ids), rel=1e-5)
+        # The neighbours' support is that of the same phrases.
+        at = np.searchsorted(prepared.neighbourhood.phrase_ids, found.glossary_ids)
+        support = prepared.neighbourhood.support
+        assert support is not None
+        assert np.array_equal(found.features[:, list(FEATURES).index("best")], support.best[at])
+        assert np.array_equal(found.features[:, list(FEATURES).index("few_holders")], support.few_holders[at])
         titles = np.expm1(found.features[:, list(FEATURES).index("in_titles")])
         assert titles == pytest.approx(background.glossary.titled(found.glossary_ids), rel=1e-5)
         assert titles.any()
-        expected = dict(zip(phrases, np.exp(OPEN.absent_learned * ranker.contributions(found.features)), strict=True))
-        for k in ranked.complete(prepared, encoding, 20, OPEN, explain=True).absent:
+        expected = dict(
+            zip(phrases, np.exp(settings.absent_learned * ranker.contributions(found.features)), strict=True)
+        )
+        for k in ranked.complete(prepared, encoding, 20, settings, explain=True).absent:
             assert k.explanation is not None
             got = [k.explanation.factors[f"learned_{group}"] for group in GROUPS]
             assert got == pytest.approx(expected[k.phrase], rel=1e-6)
