@@ -9,12 +9,19 @@ import pytest
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
 from tiny import write_corpus, write_model
+from tiny_ranker import write_ranked
 
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny, complete model."""
     return write_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def ranked_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model with a learned ranking of absent phrases."""
+    return write_ranked(tiny_model, tmp_path_factory.mktemp("models") / "ranked")
 
 
 @pytest.fixture(scope="session")

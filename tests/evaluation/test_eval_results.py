@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from erukg import Settings
 from erukg.backends import OnnxBackend
 from erukg.cli.evaluate import app
 from erukg.collection.analyser import ModelAnalyser
@@ -26,6 +27,7 @@ from evaluation.retrieval_samples import write_set
 from tiny import write_corpus
 
 SVG = "{http://www.w3.org/2000/svg}"
+NEIGHBOURS = Settings().neighbours
 
 
 def run(*arguments: object) -> str:
@@ -69,7 +71,7 @@ def stored(
     )
     rates = {
         "erukg, extract": 90.0,
-        "erukg, generate N=100": 30.0,
+        f"erukg, generate N={NEIGHBOURS}": 30.0,
         "textrank": 45.0,
         "paper, extract": 9.0,
         "someone else": 1.0,
@@ -295,7 +297,7 @@ def test_other_sets_get_a_part_of_their_own_and_other_figures_another_name(store
 
 
 def test_speeds_are_those_of_one_benchmark_and_of_what_was_timed(stored: Path) -> None:
-    def system(name: str, neighbours: int = 100) -> dict[str, Any]:
+    def system(name: str, neighbours: int = NEIGHBOURS) -> dict[str, Any]:
         return {"name": name, "description": {"settings": {"neighbours": neighbours}}}
 
     runs = load_runs(paths(stored, "bench"))
@@ -305,7 +307,7 @@ def test_speeds_are_those_of_one_benchmark_and_of_what_was_timed(stored: Path) -
     assert found == {"erukg-extract": 1, "erukg-generate": pytest.approx(1 / 3)}
     assert speeds([], wanted) == []
     # Another run adds what only it timed, by the ratio to extraction in that run.
-    more = {"erukg, extract": 45.0, "erukg, generate N=10": 30.0, "erukg, generate N=100": 1.0}
+    more = {"erukg, extract": 45.0, "erukg, generate N=10": 30.0, f"erukg, generate N={NEIGHBOURS}": 1.0}
     other = Run("other", "", {"single": {"one core": {n: {"documents_per_second": r} for n, r in more.items()}}})
     found = {s.system["name"]: s.ratio for s in speeds([*runs.benchmarks, other], wanted) if s.system}
     assert found["erukg-generate"] == pytest.approx(1 / 3)

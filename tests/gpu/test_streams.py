@@ -37,6 +37,7 @@ from erukg.gpu.runner import SearchOn  # noqa: E402
 from erukg.io import read_documents  # noqa: E402
 from erukg.languages import language_of  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
+from tiny_ranker import write_ranked  # noqa: E402
 
 torch.set_num_threads(1)
 SEARCHES: tuple[SearchOn, ...] = ("device", "workers")
@@ -126,6 +127,21 @@ def test_same_results_ordered_map(
             ]
         assert a.notices == b.notices
     assert [notice.code for k in found for notice in k.notices] == ["too-short", "too-short"]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_learned_ranking_counts_in_the_workers_too(
+    bert: Path, collection: Path, texts: list[tuple[str | None, str]], search: SearchOn, tmp_path: Path
+) -> None:
+    model, background = write_ranked(bert, tmp_path / "ranked"), Collection.open(collection)
+    plain = KeyphraseGenerator(OnnxBackend.load(model), background)
+    found = list(stream_keyphrases(on_device(model, background), texts, 10, Settings(), workers=1, search=search))
+    expected = list(plain.generate_batch(texts, threads=1))
+    without = list(plain.generate_batch(texts, settings=Settings(absent_learned=0), threads=1))
+    assert [[k.phrase for k in r.absent] for r in found] == [[k.phrase for k in r.absent] for r in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert [k.score for k in one.absent] == pytest.approx([k.score for k in other.absent], rel=1e-3)
+    assert [[k.phrase for k in r.absent] for r in found] != [[k.phrase for k in r.absent] for r in without]
 
 
 def test_a_device_with_too_little_memory_leaves_the_search_to_the_workers(

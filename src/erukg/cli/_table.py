@@ -22,6 +22,7 @@ __all__ = ["console", "draw"]
 
 _FILE_WIDTH = 120
 _SOURCES_SHOWN = 2
+_PRODUCT_WIDTH = 48  # beyond it a product goes on in the next line, so that terms and sources have room
 
 
 def console(stream: IO[bytes]) -> Console:
@@ -72,13 +73,13 @@ def _explained(kind: str, phrases: tuple[Keyphrase, ...]) -> Table:
     factors = [every_factor(phrase.explanation) if phrase.explanation else {} for phrase in phrases]
     names = [f.name for f in FACTORS if any(values.get(f.name, 1) != 1 for values in factors)]
     products = [
-        " = ".join(filter(None, (f"{phrase.score:.4g}", " × ".join(f"{values[name]:.4g}" for name in names if values))))
+        _folded(f"{phrase.score:.4g}", [f"{values[name]:.4g}" for name in names if values])
         for phrase, values in zip(phrases, factors, strict=True)
     ]
     table = _table()
     table.add_column(kind, overflow="fold", min_width=12)
-    title = " × ".join(["score = " + names[0], *names[1:]]) if names else "score"
-    table.add_column(fill(title, max(map(len, products))), no_wrap=True)
+    width = max(len(line) for product in products for line in product.splitlines())
+    table.add_column(_folded("score", names, width), no_wrap=True)
     table.add_column("terms: document, neighbours → weight", overflow="fold")
     sourced = any(phrase.sources for phrase in phrases)
     if sourced:
@@ -91,6 +92,11 @@ def _explained(kind: str, phrases: tuple[Keyphrase, ...]) -> Table:
         cells = [Text(printable(phrase.phrase)), Text(product), Text(printable(terms))]
         table.add_row(*cells, *([Text(printable(_origin(phrase)))] if sourced else []))
     return table
+
+
+def _folded(score: str, factors: list[str], width: int = _PRODUCT_WIDTH) -> str:
+    """A score as the product of its factors, on as many lines as it takes."""
+    return fill(" = ".join(filter(None, (score, " × ".join(factors)))), width)
 
 
 def _origin(phrase: Keyphrase) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer import Argument, Option
 
+from erukg.cli._common import SOME_SKIPPED, say
 from erukg.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -226,8 +227,12 @@ def ranker(
             work=work,
             overwrite=overwrite,
             threads=threads,
-            on_progress=lambda done, _: bar.update(done),
+            on_bad=lambda bad: say(f"{bad.place}: {bad.message}"),
+            on_progress=bar.update,
         )
     typer.echo(f"{report.samples} of {report.drawn} documents taught; the model is in {out}.")
     if report.inside:
-        typer.echo(f"{report.inside} documents are in the collection itself and were left out.", err=True)
+        say(f"{report.inside} documents are in the collection itself and were left out.")
+    if report.bad:
+        say(f"{report.bad} documents skipped.")
+        raise typer.Exit(SOME_SKIPPED)

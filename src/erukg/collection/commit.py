@@ -198,8 +198,6 @@ def open_commit(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -
         dead = file.array(f"{i}.dead", "u1", 0 if whole else entry.documents)
         frequencies = file.array(f"{i}.frequencies", "u4", 0 if whole else len(segment.frequencies))
         states.append(SegmentState(dead, segment.frequencies if whole else frequencies, glossary))
-    counts, titled = (
-        file.array("glossary.counts", "u4", len(phrases)),
-        file.optional("glossary.titled", "u4", len(phrases)),
-    )
+    counts = file.array("glossary.counts", "u4", len(phrases))
+    titled = file.optional("glossary.titled", "u4", len(phrases))
     return Commit(phrases, counts, titled, tuple(states))

@@ -73,7 +73,6 @@ class Trees:
     ) -> NDArray[np.float64]:
         """For each row what the features of each group add to the sum of the trees, beside what all rows share."""
         out = np.zeros((len(features), n_groups))
-        _walk(
-            features, groups, self.roots, self.feature, self.threshold, self.left, self.right, self.value, out
-        )  # fmt: skip
+        tree = self.roots, self.feature, self.threshold, self.left, self.right, self.value
+        _walk(features, groups, *tree, out)
         return out

@@ -75,12 +75,15 @@ def _flatten(trees: list[dict[str, Any]]) -> Trees:
 
     for tree in trees:
         roots.append(add(tree["tree_structure"]))
-    feature, threshold, left, right, value = zip(*nodes, strict=True)
+    feature, threshold, left, right, value = np.array(nodes, np.float64).reshape(-1, 5).T
+    # Rounded down: features are single numbers, and none of them may change sides of a threshold.
+    single = threshold.astype(np.float32)
+    single = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single)
     return Trees(
         np.array(roots, np.int32),
-        np.array(feature, np.int32),
-        np.array(threshold, np.float32),
-        np.array(left, np.int32),
-        np.array(right, np.int32),
-        np.array(value, np.float32),
+        feature.astype(np.int32),
+        single,
+        left.astype(np.int32),
+        right.astype(np.int32),
+        value.astype(np.float32),
     )

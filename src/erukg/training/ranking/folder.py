@@ -52,4 +52,4 @@ def _with_section(card: str, facts: dict[str, Any]) -> str:
         f"{facts['collection_documents']:,} documents. No keyphrase that a person assigned was used.\n\n"
     )
     before, limits, after = card.partition("## Limits")
-    return before + section + limits + after if limits else f"{card.rstrip()}\n\n{section}"
+    return before + section + limits + after if limits else f"{card.rstrip()}\n\n{section.rstrip()}\n"

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from erukg.backends import OnnxBackend, find_model
 from erukg.collection import Collection, bundled_collection
+from erukg.core.absent_features import FEATURES
 from erukg.core.generator import Generator
 from erukg.core.settings import Settings
 from erukg.errors import InputError
-from erukg.io import Limits, read_documents, source_key
+from erukg.io import BadDocument, Limits, read_documents, source_key
 from erukg.training.ranking.fitting import FitOptions, fit_ranker
 from erukg.training.ranking.folder import write_with_ranker
 from erukg.training.ranking.samples import gather_samples, hidden_titles
@@ -35,10 +36,13 @@ class RankingOptions:
 
 @dataclass(frozen=True, slots=True)
 class RankingReport:
-    """Documents drawn, those that the collection holds itself and that were left out, and those that taught."""
+    """How many documents were drawn, were left out as the collection holds them itself or as they are unreadable, and
+    taught something.
+    """
 
     drawn: int
     inside: int
+    bad: int
     samples: int
 
 
@@ -53,6 +57,7 @@ def train_ranker(
     overwrite: bool = False,
     threads: int | None = None,
     limits: Limits | None = None,
+    on_bad: Callable[[BadDocument], None] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RankingReport:
     """Learn to rank absent phrases for a model and a collection, from documents outside it; `out` gets the model.
@@ -69,11 +74,15 @@ def train_ranker(
     background = Collection.open(folder)
     # The candidates are those of plain settings; a ranking that the model may have has no say in them.
     generator = Generator(backend, background, settings=Settings())
-    documents, inside = hidden_titles(read_documents(sources, limits=limits), background, chosen.documents, chosen.seed)
-    key = source_key(
-        sources,
-        [backend.fingerprint, background.manifest.commit.crc32, chosen.documents, chosen.negatives, chosen.seed],
-    )
+    made_of = [backend.fingerprint, background.manifest.commit.crc32, list(FEATURES)]
+    key = source_key(sources, [*made_of, chosen.documents, chosen.negatives, chosen.seed])
+    rows = read_documents(sources, limits=limits)
+    drawn = hidden_titles(rows, background, chosen.documents, chosen.seed, on_bad)
+    documents = drawn.documents
+    if not documents:
+        raise InputError(
+            "There is nothing to learn from; give documents outside the collection that have a title and an abstract."
+        )
     samples = gather_samples(
         generator,
         documents,
@@ -94,4 +103,4 @@ def train_ranker(
         "seed": chosen.seed,
     }
     write_with_ranker(backend.folder, out, ranker, facts, overwrite=overwrite)
-    return RankingReport(len(documents), inside, len(samples))
+    return RankingReport(len(documents), drawn.inside, drawn.bad, len(samples))

@@ -26,7 +26,7 @@ from erukg.errors import TrainingError
 from erukg.io.publish import published
 from erukg.training.folders import read_json, write_json
 
-__all__ = ["Hidden", "Samples", "gather_samples", "hidden_titles"]
+__all__ = ["Drawn", "Hidden", "Samples", "gather_samples", "hidden_titles"]
 
 _FORMAT = "erukg-ranking-samples"
 # Documents of a part: what is lost when the program is killed.
@@ -45,6 +45,15 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """The documents drawn, and how many could not be: those in the collection itself, and those that are unreadable."""
+
+    documents: list[Hidden]
+    inside: int
+    bad: int
+
+
+@dataclass(frozen=True, slots=True)
 class Samples:
     """Candidates of several documents, end to end: features, whether each is right, and how many a document has."""
 
@@ -57,14 +66,24 @@ class Samples:
 
 
 def hidden_titles(
-    rows: Iterable[InputDocument | BadDocument], collection: Collection, limit: int, seed: int
-) -> tuple[list[Hidden], int]:
-    """`limit` documents with a title and a text of its own, drawn by `seed`; and how many the collection has itself."""
-    known = set(collection.ids(np.arange(len(collection), dtype=np.int64)))
+    rows: Iterable[InputDocument | BadDocument],
+    collection: Collection,
+    limit: int,
+    seed: int,
+    on_bad: Callable[[BadDocument], None] | None = None,
+) -> Drawn:
+    """`limit` documents with a title and a text of their own, drawn by `seed`; of those with one id the first."""
+    known = {id for segment, live in collection.live_rows() for id in segment.ids.strings(live)}
+    seen: set[str] = set()
     drawn: list[tuple[int, str, Hidden]] = []
-    inside = 0
+    inside = bad = 0
     for row in rows:
-        if isinstance(row, BadDocument) or not row.title or not row.text.startswith(row.title):
+        if isinstance(row, BadDocument):
+            bad += 1
+            if on_bad is not None:
+                on_bad(row)
+            continue
+        if not row.title or not row.text.startswith(row.title):
             continue
         text = row.text[len(row.title) :].strip()
         if len(text) < _SHORTEST:
@@ -72,11 +91,14 @@ def hidden_titles(
         if row.id in known:
             inside += 1
             continue
+        if row.id in seen:
+            continue
+        seen.add(row.id)
         digest = hashlib.blake2b(f"{seed}\n{row.id}".encode("utf-8", "replace"), digest_size=8).digest()
         entry = -int.from_bytes(digest, "big"), row.id, Hidden(row.id, text, row.title)
         # The worst of those drawn so far is the first, so that it goes when a better one comes.
         (heapq.heappush if len(drawn) < limit else heapq.heappushpop)(drawn, entry)
-    return [hidden for *_, hidden in sorted(drawn, key=lambda entry: (-entry[0], entry[1]))], inside
+    return Drawn([hidden for *_, hidden in sorted(drawn, key=lambda entry: (-entry[0], entry[1]))], inside, bad)
 
 
 def gather_samples(
@@ -162,7 +184,7 @@ def _read(path: Path) -> Samples:
         table = np.load(path, allow_pickle=False)
         if table.ndim != 2 or table.shape[1] != len(FEATURES) + 2:
             raise ValueError("it has another shape")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise TrainingError(f"{path} cannot be read ({error}); remove it and run the command again.") from error
     numbers = table[:, 0].astype(np.int64)
     sizes = np.bincount(numbers) if len(numbers) else np.empty(0, np.int64)
