@@ -12,7 +12,7 @@ import pytest
 from erukg import KeyphraseGenerator, Settings
 from erukg.core.analysis import Prepared
 from erukg.core.backend import INNER, MARK, WORD
-from erukg.core.confidence import ABSENT, PRESENT, SURE_FIT, band_of
+from erukg.core.confidence import ABSENT, PLAIN_ABSENT, PRESENT, SURE_FIT, band_of
 from erukg.core.neighbours import Terms
 from erukg.core.notices import unlike_collection
 from erukg.core.pool import Pool
@@ -64,7 +64,7 @@ def test_confidence_is_the_calibrations_and_orders_as_scores_do(
 ) -> None:
     for one in prepared:
         result = complete(generator, one, EVERYTHING, 0.7)
-        for phrases, calibration, fit in ((result.present, PRESENT, None), (result.absent, ABSENT, 0.7)):
+        for phrases, calibration, fit in ((result.present, PRESENT, None), (result.absent, PLAIN_ABSENT, 0.7)):
             scores = np.array([k.score for k in phrases])
             assert [k.confidence for k in phrases] == pytest.approx(calibration.confidence(scores, fit).tolist())
             sure = [k.confidence or 0.0 for k in phrases]

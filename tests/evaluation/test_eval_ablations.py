@@ -73,7 +73,7 @@ def test_all_studies_run_resume_and_say_what_is_missing(
     assert curve["1"]["description"]["collection"] is None
     assert curve["0"]["scores"] != curve["1"]["scores"]
     neighbours = by_label(report, "neighbours")
-    assert [v["description"]["settings"]["neighbours"] for v in neighbours.values()] == [10, 50, 100]
+    assert [v["description"]["settings"]["neighbours"] for v in neighbours.values()] == [10, 50, 100, 400]
     assert report["paper"] is False
     pruning = by_label(report, "pruning")
     # The settings as they are stand in several studies and are one system.

@@ -186,7 +186,7 @@ def slim(
         typer.Option(
             min=1,
             max=250,
-            help="Words that a document keeps: half of them make a copy of half the size. [default: all]",
+            help="Words that a document keeps; 40 make a copy of half the size. [default: all]",
         ),
     ] = None,
 ) -> None:

@@ -12,13 +12,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ABSENT", "PRESENT", "SURE_FIT", "Band", "Calibration", "band_of"]
+__all__ = ["ABSENT", "PLAIN_ABSENT", "PRESENT", "SURE_FIT", "Band", "Calibration", "band_of"]
 
 Band: TypeAlias = Literal["strong", "fair", "weak"]
 
 
 #: From this fit on a text is surely like the collection; from here to 0, confidence in what others lend it goes to 0.
-SURE_FIT = 0.4
+SURE_FIT = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,11 @@ class Calibration:
         return min(max(known / SURE_FIT, 0.0), 1.0) / (1 + np.exp(-logit))
 
 
-PRESENT = Calibration(constant=0.64, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
-ABSENT = Calibration(constant=-1.77, score=1.32, fit=0.46, strong=0.1, related=0.04, fair=0.015)
+PRESENT = Calibration(constant=0.65, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
+#: Of absent phrases that a learned ranking has scored, and of those that none has.
+ABSENT = Calibration(constant=-4.61, score=0.49, fit=0.49, strong=0.062, related=0.045, fair=0.016)
+
+PLAIN_ABSENT = Calibration(constant=-1.77, score=1.32, fit=0.46, strong=0.1, related=0.04, fair=0.015)
 
 
 def band_of(confidence: float, *, present: bool, related: bool = False) -> Band:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from erukg.core import scoring
 from erukg.core.backend import Pieces
-from erukg.core.confidence import ABSENT, PRESENT
+from erukg.core.confidence import ABSENT, PLAIN_ABSENT, PRESENT
 from erukg.core.factors import NOVELTY, Evidence, factor_values
 from erukg.core.forms import JOINTS
 from erukg.core.neighbours import Neighbourhood, Terms
@@ -101,7 +101,8 @@ class Ranked:
         present = self.evidence.present
         if not self.evidence.settings.calibrated(present=present):
             return None
-        return (PRESENT if present else ABSENT).confidence(self.scores, fit)
+        absent = PLAIN_ABSENT if self.evidence.learned is None else ABSENT
+        return (PRESENT if present else absent).confidence(self.scores, fit)
 
     def take(self, which: NDArray[np.int64]) -> Ranked:
         """Some of them, in the order given."""

@@ -68,7 +68,7 @@ class Settings:
     absent_commonness: float = _number(
         0.1, 0, 10, "exponent of how many documents of the collection an absent phrase describes", paper=0.0
     )
-    absent_single_word: float = _number(0.65, 0, 1, "factor for absent phrases of one word", paper=1.0)
+    absent_single_word: float = _number(0.33, 0, 1, "factor for absent phrases of one word", paper=1.0)
     absent_parts: float = _number(
         0.5, 0, 1, "how much a word of an absent phrase counts that is in the text only inside other words", paper=1.0
     )
@@ -76,7 +76,7 @@ class Settings:
         0.5, 0, 10, "exponent of the share of an absent phrase's words that say something about the text", paper=0.0
     )
     absent_agreement: float = _number(
-        0.15, 0, 10, "exponent of how many of the neighbours have an absent phrase", paper=0.0
+        0.3, 0, 10, "exponent of how many of the neighbours have an absent phrase", paper=0.0
     )
     absent_learned: float = _number(
         1.0, 0, 10, "exponent of the learned ranking of absent phrases, in models that have one", paper=0.0
@@ -106,7 +106,7 @@ class Settings:
         "give no absent phrases for texts unlike the collection, and only agreed ones for short texts",
         paper=False,
     )
-    min_confidence: float = _number(0.005, 0, 1, "leave out phrases with a lower confidence", paper=0.0)
+    min_confidence: float = _number(0.006, 0, 1, "leave out phrases with a lower confidence", paper=0.0)
     diversity: float = _number(0.0, 0, 1, "push down phrases that repeat the terms of better ones")
     max_words: int = _number(5, 1, 10, "longest phrase, in words")
 

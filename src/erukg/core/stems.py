@@ -1,4 +1,4 @@
-"""Words without the endings that make variants of them: "learned indexes" and "learning index" are equal."""
+"""Words without what makes variants of them: "learned indexes" and "learning index", "randomised" and "randomized"."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ __all__ = ["stem_classes", "stem_phrase"]
 
 _ENDING = re.compile(r"(?:ations?|ments?|ings?|ions?|ers?|ors?|ed|es|s|ally|al|ly|ity|ities|ive|able|ics?|e|y)$")
 _SHORTEST_STEM = 4
+# "Randomised" is "randomized"; that "otherwise" becomes "otherwize" does no harm.
+_BRITISH = re.compile(r"(?<=\w{4})is(?=(?:e[drs]?|ing|ations?)$)")
 
 
 def stem_phrase(phrase: str) -> str:
@@ -31,5 +33,5 @@ def stem_classes(tokens: Iterable[str]) -> NDArray[np.int32]:
 
 @lru_cache(maxsize=1 << 13)
 def _stem(word: str) -> str:
-    stem = _ENDING.sub("", word)
+    stem = _ENDING.sub("", _BRITISH.sub("iz", word))
     return stem if len(stem) >= _SHORTEST_STEM else word

@@ -72,7 +72,7 @@ class GpuPlan:
     streamed: int = 30_000
     single: int = 50
     compared: int = 300
-    neighbours: int = 100
+    neighbours: int = 400
     top_k: int = 10
 
 

@@ -156,7 +156,7 @@ class _StudyBuilder:
             yield Variant(f"as given: α = {now.alpha:g}, β = {now.beta:g}", self._system())
 
     def _neighbours(self) -> Iterator[Variant]:
-        for n in (10, 50, 100):
+        for n in (10, 50, 100, 400):
             yield Variant(f"{n}", self._system(settings={"neighbours": n}), n)
 
     def _pruning(self) -> Iterator[Variant]:

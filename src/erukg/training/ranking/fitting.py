@@ -24,9 +24,9 @@ class FitOptions:
     """How the trees are grown; `least` is how many candidates a leaf has at least."""
 
     trees: int = 150
-    leaves: int = 8
+    leaves: int = 16
     rate: float = 0.05
-    least: int = 60
+    least: int = 200
     seed: int = 0
 
 
