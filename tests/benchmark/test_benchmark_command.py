@@ -33,18 +33,18 @@ def test_run_with_a_collection_measures_everything(
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     report = read(out)
-    tasks = ["extract", "generate N=10", "generate N=50", "generate N=100"]
+    tasks = ["extract", "generate N=10", "generate N=50", "generate N=100", "generate N=400"]
     places = ["one core", "all cores"] if cores() > 1 else ["one core"]
     for part in ("single", "stream"):
         assert list(report[part]) == places
         assert all(list(by_task) == tasks for by_task in report[part].values())
     assert {"documents_per_second", "p50_ms", "p95_ms", "p99_ms"} <= set(report["single"]["one core"]["extract"])
     assert report["stream"]["one core"]["extract"]["times_extract"] == 1
-    assert set(report["stages"]) == {"extract", "generate N=100"}
-    assert report["stages"]["generate N=100"]["stages"]["neighbours"]["ms"] > 0
+    assert set(report["stages"]) == {"extract", "generate N=400"}
+    assert report["stages"]["generate N=400"]["stages"]["neighbours"]["ms"] > 0
     assert [row["words"] for row in report["length"]] == [100, 1000, 5000]
     against = report["against"]
-    assert set(against["systems"]) == {"erukg, extract", "erukg, generate N=100", "yake"}
+    assert set(against["systems"]) == {"erukg, extract", "erukg, generate N=400", "yake"}
     seconds = {name: row["seconds"] for name, row in against["systems"].items()}
     assert against["ratios"]["yake"]["erukg, extract"] == pytest.approx(seconds["yake"] / seconds["erukg, extract"])
     assert against["not_run"]["paper"].startswith("not run: give --weights")

@@ -87,7 +87,7 @@ def test_it_competes_in_extraction_and_with_a_collection_in_generation(
     monkeypatch.setattr("erukg.research.benchmark.paper_pipeline.load_tagger", lambda name: tagger)
     plan = dataclasses.replace(Plan.quick(), against=("paper",), weights=torch_weights)
     competitors = load_competitors(plan, TEXT, tiny_collection)
-    assert list(competitors.systems) == ["paper, extract", "paper, generate N=100"]
+    assert list(competitors.systems) == ["paper, extract", "paper, generate N=400"]
     assert not competitors.not_run
     alone = load_competitors(plan, TEXT, None)
     assert list(alone.systems) == ["paper, extract"]

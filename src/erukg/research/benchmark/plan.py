@@ -53,7 +53,7 @@ class Plan:
     cold_runs: int
     streamed: int
     lengths: tuple[int, ...]
-    neighbours: tuple[int, ...] = (10, 100, 400)
+    neighbours: tuple[int, ...] = (10, 50, 100, 400)
     top_k: int = 10
     parts: tuple[str, ...] = PARTS
     model: str | None = None
