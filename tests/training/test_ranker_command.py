@@ -122,8 +122,14 @@ def test_what_was_in_hidden_titles_comes_first(trained: Path, model: Path, colle
     """On documents that training has not seen, absent phrases of the title stand higher than without the ranking."""
     rows = make_rows(60, "unseen", 3)
     # What neighbours say by themselves is left out, so that the ranking has something to add.
-    alone = {"absent_phraseness": 0, "absent_agreement": 0, "absent_commonness": 0, "absent_learned": 2}
-    settings = Settings(abstain=False, min_confidence=0, **alone)
+    settings = Settings(
+        abstain=False,
+        min_confidence=0,
+        absent_phraseness=0,
+        absent_agreement=0,
+        absent_commonness=0,
+        absent_learned=2,
+    )
     found = []
     for folder in (model, trained):
         generator = KeyphraseGenerator.from_pretrained(folder, collection)
