@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -52,8 +52,7 @@ class LearnedRanking:
         pool = analysis.pool
         if pool.support is None:
             return AbsentCandidates(np.empty(0, np.int64), np.empty((0, 0), np.float32))
-        plain = replace(settings, absent_learned=0.0)
-        rows = np.sort(rank_pool(pool, analysis.weights, plain, present=False, limit=len(pool)).pool)
+        rows = np.sort(rank_pool(pool, analysis.weights, settings, present=False, limit=len(pool)).pool)
         terms = pool.terms.take(rows)
         weights = analysis.weights.mixed(settings.absent_alpha)[analysis.weights.index(terms).ids]
         features = absent_features(pool, rows, terms, weights, self._profile(analysis, present), glossary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Collection, Iterator
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from erukg.errors import ModelError, TrainingError
 from erukg.io.publish import publish_folder, publish_text
 
-__all__ = ["ArrayWriter", "new_folder", "prepared_folder", "read_json", "replace_folder", "write_json"]
+__all__ = ["ArrayWriter", "list_files", "new_folder", "prepared_folder", "read_json", "replace_folder", "write_json"]
 
 
 @contextmanager
@@ -83,6 +84,17 @@ def new_folder(path: Path, overwrite: bool) -> Iterator[Path]:
         raise ModelError(f"{path} exists already; give another folder or allow overwriting it.")
     with replace_folder(path) as part:
         yield part
+
+
+def list_files(folder: Path) -> dict[str, dict[str, int | str]]:
+    """Size and checksum of each file of a model folder, as its config.json lists them; all become readable to all."""
+    files: dict[str, dict[str, int | str]] = {}
+    for path in sorted(folder.iterdir()):
+        path.chmod(0o644)
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        files[path.name] = {"bytes": path.stat().st_size, "sha256": digest}
+    return files
 
 
 class ArrayWriter:

@@ -18,7 +18,7 @@ from erukg.training.config import TAG_CLASSES, WINDOW
 from erukg.training.export.card import model_card
 from erukg.training.export.onnx import EXACT_NODES, check_onnx, quantise_onnx, quantise_rows, write_onnx
 from erukg.training.export.sparse_encoder import plain_tokenizer, write_sparse_encoder
-from erukg.training.folders import new_folder, read_json, write_json
+from erukg.training.folders import list_files, new_folder, read_json, write_json
 from erukg.training.model import TermModel
 
 __all__ = ["LAYOUTS", "export", "fingerprint", "write_model_folder"]
@@ -81,12 +81,6 @@ def write_model_folder(
         (part / "tokenizer.json").write_text(compact, "utf-8")
         if card is not None:
             (part / "README.md").write_text(card, "utf-8")
-        files = {}
-        for path in sorted(part.iterdir()):
-            path.chmod(0o644)
-            with path.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            files[path.name] = {"bytes": path.stat().st_size, "sha256": digest}
         config = {
             "format": "erukg-model",
             "version": 1,
@@ -100,7 +94,7 @@ def write_model_folder(
             "tag_classes": list(TAG_CLASSES),
             "weights": fingerprint(model),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "files": files,
+            "files": list_files(part),
         }
         if term_space is not None:
             config["term_space"] = term_space

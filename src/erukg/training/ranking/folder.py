@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from erukg.backends.folder import ModelFolder
 from erukg.backends.ranker_file import write_ranker
 from erukg.core.ranker import Ranker
-from erukg.training.folders import new_folder, write_json
+from erukg.training.folders import list_files, new_folder, write_json
 
 __all__ = ["write_with_ranker"]
 
@@ -30,13 +29,7 @@ def write_with_ranker(
         card = part / "README.md"
         if card.is_file():
             card.write_text(_with_section(card.read_text("utf-8"), facts), "utf-8")
-        files = {}
-        for path in sorted(part.iterdir()):
-            path.chmod(0o644)
-            with path.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            files[path.name] = {"bytes": path.stat().st_size, "sha256": digest}
-        config = {**source.config, "ranker": {"features": features, **facts}, "files": files}
+        config = {**source.config, "ranker": {"features": features, **facts}, "files": list_files(part)}
         write_json(part / "config.json", config)
 
 

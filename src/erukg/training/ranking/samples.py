@@ -94,8 +94,7 @@ def hidden_titles(
         if row.id in seen:
             continue
         seen.add(row.id)
-        digest = hashlib.blake2b(f"{seed}\n{row.id}".encode("utf-8", "replace"), digest_size=8).digest()
-        entry = -int.from_bytes(digest, "big"), row.id, Hidden(row.id, text, row.title)
+        entry = -_draw(seed, row.id), row.id, Hidden(row.id, text, row.title)
         # The worst of those drawn so far is the first, so that it goes when a better one comes.
         (heapq.heappush if len(drawn) < limit else heapq.heappushpop)(drawn, entry)
     return Drawn([hidden for *_, hidden in sorted(drawn, key=lambda entry: (-entry[0], entry[1]))], inside, bad)
@@ -145,7 +144,7 @@ def gather_samples(
 def _sample(generator: Generator, hidden: Hidden, negatives: int, seed: int) -> Samples | None:
     """What can be learned from a document; None when its title holds none of the neighbours' phrases."""
     assert generator.background is not None
-    settings, glossary = generator.settings.replace(abstain=False), generator.background.glossary
+    settings, glossary = generator.settings, generator.background.glossary
     prepared = generator.prepare((hidden.id, hidden.text), settings)
     runs = Document.parse(hidden.title).run_hashes
     lent = glossary.hashes(prepared.neighbourhood.phrase_ids)
@@ -160,10 +159,15 @@ def _sample(generator: Generator, hidden: Hidden, negatives: int, seed: int) -> 
     right, wrong = np.flatnonzero(titled & several), np.flatnonzero(~titled & several)
     if not len(right) or not len(wrong):
         return None
-    digest = hashlib.blake2b(f"{seed}\n{hidden.id}".encode("utf-8", "replace"), digest_size=8).digest()
-    chance = np.random.default_rng(int.from_bytes(digest, "big"))
+    chance = np.random.default_rng(_draw(seed, hidden.id))
     rows = np.concatenate((right, np.sort(chance.permutation(wrong)[:negatives])))
     return Samples(found.features[rows], titled[rows], np.array([len(rows)], np.int64))
+
+
+def _draw(seed: int, id: str) -> int:
+    """A number of 64 bits by chance, always the same for a seed and a document."""
+    digest = hashlib.blake2b(f"{seed}\n{id}".encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
 
 
 def _write(path: Path, samples: list[Samples]) -> None:
