@@ -15,6 +15,8 @@ from erukg._version import __version__
 if TYPE_CHECKING:
     from erukg.collection import Collection as Collection
     from erukg.core.folding import fold as fold
+    from erukg.core.query_expansion import ExpandedQuery as ExpandedQuery
+    from erukg.core.query_expansion import QueryOptions as QueryOptions
     from erukg.core.results import Keyphrase as Keyphrase
     from erukg.core.results import Keyphrases as Keyphrases
     from erukg.core.results import Notice as Notice
@@ -30,6 +32,8 @@ _HOMES = {
     "Collection": "erukg.collection",
     "RankedPhrases": "erukg.core.results",
     "ErukgError": "erukg.errors",
+    "ExpandedQuery": "erukg.core.query_expansion",
+    "QueryOptions": "erukg.core.query_expansion",
     "KeyphraseGenerator": "erukg.generator",
     "Keyphrase": "erukg.core.results",
     "Keyphrases": "erukg.core.results",
@@ -42,10 +46,12 @@ __all__ = [
     "Answer",
     "Collection",
     "ErukgError",
+    "ExpandedQuery",
     "Keyphrase",
     "KeyphraseGenerator",
     "Keyphrases",
     "Notice",
+    "QueryOptions",
     "RankedPhrases",
     "Settings",
     "__version__",

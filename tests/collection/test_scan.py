@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from erukg.collection import analysis
 from erukg.collection.glossary import gather_lists
 from erukg.collection.neighbourhood import LazyNeighbourhood
 from erukg.collection.postings import BLOCK, pack
@@ -27,6 +26,7 @@ from erukg.collection.search import (
     scan_order,
 )
 from erukg.core.neighbours import Neighbourhood, WeightedTerms
+from erukg.core.search_words import every_word
 
 N = 3 * BLOCK + 700
 
@@ -126,5 +126,5 @@ def test_term_weights_are_read_once_and_travel_along() -> None:
 
 @given(st.text(st.sampled_from("abZ1_' -.\x1f\u00e9\u2019"), max_size=30))
 def test_ascii_texts_have_the_same_words_as_all_others(text: str) -> None:
-    odd = analysis._words(text + " \u00e9")
-    assert [*analysis._words(text), "\u00e9"] == odd
+    odd = every_word(text + " \u00e9")
+    assert [*every_word(text), "\u00e9"] == odd

@@ -7,32 +7,20 @@ collection share a number with a chance of about one in 10^8 for a million stems
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
-import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ANALYSIS", "STOP_WORDS", "Query", "analyse", "stems", "terms_of", "text_key"]
+from erukg.core.search_words import STOP_WORDS, every_word
+
+__all__ = ["ANALYSIS", "Query", "analyse", "stems", "terms_of", "text_key"]
 
 #: The name of this analysis, written into every collection: texts must be analysed as the collection was.
 ANALYSIS = "english-snowball-1"
 
-#: Lucene's English stop words.
-# fmt: off
-STOP_WORDS = frozenset((
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no",
-    "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to",
-    "was", "will", "with",
-))
-# fmt: on
-
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-# The same for lower-case ASCII, in two thirds of the time.
-_ASCII_WORD = re.compile(r"[a-z0-9]++(?:'[a-z0-9]++)*+")
 _LONGEST_WORD = 100
 _CACHE_WORDS = 1 << 16
 
@@ -51,17 +39,10 @@ def _stemmer() -> Any:
     return stemmer
 
 
-def _words(text: str) -> list[str]:
-    text = text.lower()
-    if text.isascii():
-        return _ASCII_WORD.findall(text)
-    return _WORD.findall(unicodedata.normalize("NFKC", text).replace("\u2019", "'"))
-
-
 def stems(text: str) -> list[str]:
     """The stems that `terms_of` numbers, in the order of the text, to compare with other programs."""
     stem = _stemmer().stemWord
-    found = (stem(word[:_LONGEST_WORD]) for word in _words(text) if word not in STOP_WORDS)
+    found = (stem(word[:_LONGEST_WORD]) for word in every_word(text) if word not in STOP_WORDS)
     return [s for s in found if s]
 
 
@@ -76,7 +57,7 @@ def _number(word: str) -> int:
 
 def terms_of(text: str) -> NDArray[np.uint64]:
     """The term of every word of the text in order, repeats and all; stop words leave nothing."""
-    words = _words(text)
+    words = every_word(text)
     known = list(map(_cache.get, words))
     if None in known:
         known = [_number(word) if number is None else number for word, number in zip(words, known, strict=True)]

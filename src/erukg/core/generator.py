@@ -19,9 +19,11 @@ from erukg.core.inputs import as_item, check_items, single_item
 from erukg.core.learned import AbsentCandidates, LearnedRanking
 from erukg.core.merging import Merged, rank_present
 from erukg.core.neighbours import Background, Glossary, Neighbourhood
+from erukg.core.new_words import NewWords
 from erukg.core.notices import LanguageOf, notices_of, unlike_collection, withholds_absent
 from erukg.core.phrase_list import PhraseList
 from erukg.core.phrase_ranking import PhraseRanker
+from erukg.core.query_expansion import ExpandedQuery, QueryOptions, weigh_query
 from erukg.core.ranking import Ranked
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
 from erukg.core.runner import Request, Runner, SerialRunner
@@ -66,6 +68,7 @@ class Generator:
         self._runner: Runner = runner or self._default_runner()
         self._ranker = PhraseRanker(backend)
         self._learned = LearnedRanking(backend)
+        self._new_words = NewWords(backend, self._glossary)
 
     def generate(
         self,
@@ -243,6 +246,41 @@ class Generator:
         """The results of `rank_stream`, in order; a bad item's result is empty, and its `error` says why."""
         answers = self.rank_stream(items, phrases, settings, top_k=top_k, explain=explain, threads=threads)
         return (or_error(answer, RankedPhrases) for answer in answers)
+
+    def expand_query(
+        self,
+        query: str,
+        options: QueryOptions | None = None,
+        settings: Settings | None = None,
+        *,
+        id: str | None = None,
+    ) -> ExpandedQuery:
+        """What to search for beside the query's own words: phrases of it and of similar documents, with weights."""
+        return self._expand(single_item(query, id), options or QueryOptions(), settings or self.settings)
+
+    def expand_queries(
+        self,
+        items: Iterable[ItemT],
+        options: QueryOptions | None = None,
+        settings: Settings | None = None,
+        *,
+        threads: int | None = None,
+    ) -> Iterator[Answer[ItemT, ExpandedQuery]]:
+        """`expand_query` for each item, as `stream`."""
+        chosen, used = options or QueryOptions(), settings or self.settings
+
+        def expand(item: ItemT) -> ExpandedQuery:
+            return self._expand(item, chosen, used)
+
+        return self._runner.map(partial(attempt, expand), check_items(items), threads)
+
+    def _expand(self, item: object, options: QueryOptions, settings: Settings) -> ExpandedQuery:
+        given, chosen = as_item(item), settings.for_search()
+        prepared = self.prepare(item, chosen, more_terms=self._new_words.terms if options.terms else None)
+        encoding = self.backend.encode(prepared.pieces, prepared.terms)
+        found = self.complete(prepared, encoding, max(options.present, options.absent), chosen)
+        terms = self._new_words.best(given.text, prepared, encoding, options.terms) if options.terms else ()
+        return weigh_query(given.text, found, terms, options)
 
     def _generate(self, item: object, request: Request) -> Keyphrases:
         prepared = self.prepare(item, request.settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -12,7 +12,7 @@ from erukg.core.confidence import Band, band_of
 from erukg.core.neighbours import Source
 from erukg.errors import InputError
 
-__all__ = ["Explanation", "Keyphrase", "Keyphrases", "Notice", "RankedPhrases", "TermWeight"]
+__all__ = ["Explanation", "Keyphrase", "Keyphrases", "Notice", "RankedPhrases", "TermWeight", "remarks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Keyphrases:
             "present": [keyphrase.to_dict("spans") for keyphrase in self.present],
             "absent": [keyphrase.to_dict("sources") for keyphrase in self.absent],
         }
-        return _with_remarks(out, self)
+        return out | remarks(self.notices, self.error)
 
     def to_json(self) -> str:
         """One line of JSON: `{"id", "present": [...], "absent": [...]}`, and `notices` and `error` if any."""
@@ -200,19 +200,21 @@ class RankedPhrases:
 
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"id": self.id, "phrases": [keyphrase.to_dict() for keyphrase in self.phrases]}
-        return _with_remarks(out, self)
+        return out | remarks(self.notices, self.error)
 
     def to_json(self) -> str:
         """One line of JSON: `{"id", "phrases": [...]}`, and `notices` and `error` if any."""
         return _dump(self.to_dict())
 
 
-def _with_remarks(data: dict[str, Any], result: Keyphrases | RankedPhrases) -> dict[str, Any]:
-    if result.notices:
-        data["notices"] = [dataclasses.asdict(notice) for notice in result.notices]
-    if result.error is not None:
-        data["error"] = result.error
-    return data
+def remarks(notices: Sequence[Notice], error: str | None) -> dict[str, Any]:
+    """What a result says of its text, for the end of its JSON: `notices` and `error`, if any."""
+    out: dict[str, Any] = {}
+    if notices:
+        out["notices"] = [dataclasses.asdict(notice) for notice in notices]
+    if error is not None:
+        out["error"] = error
+    return out
 
 
 def _dump(data: dict[str, Any]) -> str:
