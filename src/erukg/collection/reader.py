@@ -260,6 +260,8 @@ class Collection:
         documents = np.asarray(documents, np.int64)
         if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
             raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
+        if len(lists) == 1:
+            return lists[0].strings(documents)
         out = np.empty(len(documents), object)
         for i, which, rows in self._by_segment(documents):
             out[which] = lists[i].strings(rows)
@@ -363,13 +365,11 @@ class Collection:
         else:
             phrases, neighbours, *_ = self._phrases(neighbourhood.documents)
         chosen = np.flatnonzero(np.isin(phrases, wanted))
-        phrases, neighbours = phrases[chosen], neighbours[chosen]
-        # Neighbours are numbered best first, so their number orders by share.
-        numbers = sorted(set(neighbours.tolist()))
-        documents = neighbourhood.documents[numbers]
-        told = self.ids(documents), neighbourhood.shares[numbers].tolist(), self.titles(documents)
-        known = {i: Source(*one) for i, *one in zip(numbers, *told, strict=True)}
         holders: dict[int, list[int]] = {phrase: [] for phrase in wanted.tolist()}
-        for phrase, i in zip(phrases.tolist(), neighbours.tolist(), strict=True):
+        for phrase, i in zip(phrases[chosen].tolist(), neighbours[chosen].tolist(), strict=True):
             holders[phrase].append(i)
+        numbers = list({i for held in holders.values() for i in held})
+        documents, shares = neighbourhood.documents[numbers], neighbourhood.shares[numbers].tolist()
+        known = dict(zip(numbers, map(Source, self.ids(documents), shares, self.titles(documents)), strict=True))
+        # Neighbours are numbered best first, so their number orders by share.
         return [tuple([known[i] for i in sorted(holders[phrase])]) for phrase in wanted.tolist()]

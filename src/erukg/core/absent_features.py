@@ -73,14 +73,21 @@ class TextProfile:
     heads: Floats
 
     @classmethod
-    def of(cls, text: NDArray[np.int32], classes: NDArray[np.int32], present: Terms, scores: Floats) -> TextProfile:
-        """The profile of a text with these pieces, whose `present` phrases come best first with their scores."""
+    def of(
+        cls,
+        text: NDArray[np.int32],
+        classes: NDArray[np.int32],
+        terms: Terms,
+        present: NDArray[np.int64],
+        scores: Floats,
+    ) -> TextProfile:
+        """The profile of a text with these pieces, whose present phrases are those rows of `terms`, best first."""
         n = int(classes.max(initial=0)) + 1
         found, standing, heads = np.zeros(n, np.bool_), np.zeros(n), np.zeros(n)
         own = classes[text].astype(np.int64)
         found[own] = True
-        pairs = np.unique(own[:-1] * n + own[1:])
-        best = present.take(np.arange(min(len(present), _COMPARED)))
+        pairs = np.sort(own[:-1] * n + own[1:])
+        best = terms.take(present[:_COMPARED])
         if len(best):
             share = scores[: len(best)] / scores[0]
             filled = np.flatnonzero(np.diff(best.indptr))
