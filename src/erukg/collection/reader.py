@@ -225,7 +225,7 @@ class Collection:
             place = place[which]
             frequencies[which] += state.frequencies[place]
             found.append((which, place))
-        if np.any(frequencies > len(self)):
+        if frequencies.max(initial=0) > len(self):
             raise damaged(self.folder, "its document frequencies are too high")
         return _Known(frequencies, found)
 
