@@ -178,7 +178,7 @@ def _read_pieces(
                     beside += place < pairs.size and pairs[place] == pair
             before = c if found[c] else np.int64(-1)
         for j in range(pool_indptr[rows[i]], pool_indptr[rows[i] + 1]):
-            words += begins[j]
+            words += 1 if begins[j] else 0
         out[0, i] = np.log(max(weight / n, _TINY))
         out[1, i], out[2, i] = least, most
         out[3, i], out[4, i] = weights[first], weights[stop - 1]
