@@ -175,10 +175,11 @@ def _read_pieces(
                 if before >= 0:
                     pair = before * found.size + c
                     place = np.searchsorted(pairs, pair)
-                    beside += place < pairs.size and pairs[place] == pair
+                    if place < pairs.size and pairs[place] == pair:
+                        beside += 1
             before = c if found[c] else np.int64(-1)
         for j in range(pool_indptr[rows[i]], pool_indptr[rows[i] + 1]):
-            words += 1 if begins[j] else 0
+            words += begins[j]
         out[0, i] = np.log(max(weight / n, _TINY))
         out[1, i], out[2, i] = least, most
         out[3, i], out[4, i] = weights[first], weights[stop - 1]
