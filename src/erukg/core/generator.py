@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from erukg.core.ranking import Ranked
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
 from erukg.core.runner import Request, Runner, SerialRunner
 from erukg.core.settings import Settings
+from erukg.core.sparse import TERMS, SparseEncoder, SparseVector, TermCounts
 from erukg.core.streams import Answer, attempt, or_error
 from erukg.core.tagging import Tagger
 from erukg.errors import CollectionError, InputError
@@ -244,6 +245,37 @@ class Generator:
         answers = self.rank_stream(items, phrases, settings, top_k=top_k, explain=explain, threads=threads)
         return (or_error(answer, RankedPhrases) for answer in answers)
 
+    def encode(
+        self, text: str | Document, terms: int = TERMS, *, idf: TermCounts | None = None, id: str | None = None
+    ) -> SparseVector:
+        """The text as a sparse vector: its `terms` largest term weights, for engines that search such vectors.
+
+        With `idf`, counted over the vectors of the documents, the weights are multiplied by it: for queries.
+        """
+        chosen = _checked(terms, "terms")
+        return self._encoder.encode(single_item(text, id), chosen, self._encoder.idf(idf), self.language_of)
+
+    def encode_stream(
+        self,
+        items: Iterable[ItemT],
+        terms: int = TERMS,
+        *,
+        idf: TermCounts | None = None,
+        threads: int | None = None,
+    ) -> Iterator[Answer[ItemT, SparseVector]]:
+        """`encode` for each item, as `stream`."""
+        chosen, encoder = _checked(terms, "terms"), self._encoder
+        factors = encoder.idf(idf)
+
+        def encode(item: ItemT) -> SparseVector:
+            return encoder.encode(item, chosen, factors, self.language_of)
+
+        return self._runner.map(partial(attempt, encode), check_items(items), threads)
+
+    @cached_property
+    def _encoder(self) -> SparseEncoder:
+        return SparseEncoder(self.backend)
+
     def _generate(self, item: object, request: Request) -> Keyphrases:
         prepared = self.prepare(item, request.settings)
         encoding = self.backend.encode(prepared.pieces, prepared.terms)
@@ -343,7 +375,7 @@ def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.flatnonzero(marked).astype(np.int32)
 
 
-def _checked(top_k: object) -> int:
-    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
-        raise InputError(f"top_k must be a whole number of 0 or more, not {top_k!r}.")
-    return top_k
+def _checked(count: object, name: str = "top_k") -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise InputError(f"{name} must be a whole number of 0 or more, not {count!r}.")
+    return count
