@@ -64,15 +64,17 @@ def npm_package(name: str, version: str) -> Path:
 
 
 def interpreter(*lowest: int) -> str:
-    """A Python of at least this version: this one, or one on the path."""
+    """A Python of at least this version: this one, or another one of this machine."""
     if sys.version_info >= lowest:
         return sys.executable
     for minor in range(lowest[1], lowest[1] + 4):
-        found = shutil.which(f"python{lowest[0]}.{minor}")
-        if found and subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
-            return found
+        # On the path, or beside this one, as pyenv and uv lay them.
+        beside = Path(sys.base_prefix).parent.glob(f"*3.{minor}.*/bin/python3")
+        for found in (shutil.which(f"python3.{minor}"), *sorted(beside)):
+            if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0:
+                return str(found)
     version = ".".join(map(str, lowest))
-    pytest.skip(f"This engine needs Python {version} or later, and there is none on the path.")
+    pytest.skip(f"This engine needs Python {version} or later, and there is none beside this one or on the path.")
 
 
 def python_with(name: str, python: str, *requirements: str) -> Path:

@@ -7,7 +7,7 @@ documents stay as they are. Counting in the vectors and not in the texts also we
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -75,10 +75,11 @@ class TermCounts:
         """How many terms the vocabulary has."""
         return len(self._counts)
 
-    def add(self, indices: Iterable[int]) -> None:
-        """Count the vector with these terms."""
-        self._counts[list(indices)] += 1
-        self.documents += 1
+    def add(self, indices: Sequence[int]) -> None:
+        """Count the vector with these terms; an empty one, which nothing finds, does not count."""
+        if indices:
+            self._counts[list(indices)] += 1
+            self.documents += 1
 
     def idf(self) -> NDArray[np.float64]:
         """ln(1 + (N - n + ½) / (n + ½)) of each term, as BM25 has it; a term of no vector gets what one of one has."""
