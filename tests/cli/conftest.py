@@ -25,7 +25,7 @@ def run(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def call(command: str, *arguments: object, input: str | bytes | None = None) -> Result:
         parts = ["--model", str(tiny_model)]
-        if command not in ("extract", "encode"):
+        if command != "extract":
             parts.append("--no-collection")
         return CliRunner().invoke(app, [command, *parts, *map(str, arguments)], input=input)
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import Result
+from typer.testing import CliRunner, Result
 
 from erukg import KeyphraseGenerator
+from erukg.cli import app
 from erukg.core.sparse import TermCounts
 
 Run = Callable[..., Result]
@@ -23,6 +24,18 @@ ROWS: list[dict[str, Any]] = [
     {"id": "d4", "abstract": "Random graphs"},
 ]
 TEXTS = ["Sparse retrieval\nA fast search engine.", "Passive radar images of sea ice", "", "Random graphs"]
+
+
+@pytest.fixture
+def run(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`run("encode", "a.jsonl")` with the tiny model."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(command: str, *arguments: object, input: str | None = None) -> Result:
+        line = [command, "--model", str(tiny_model), *map(str, arguments)]
+        return CliRunner().invoke(app, line, input=input)
+
+    return call
 
 
 @pytest.fixture
@@ -118,7 +131,7 @@ def test_many_empty_vectors_are_counted(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text("".join(json.dumps({"id": str(i), "text": "the of"}) + "\n" for i in range(5)))
     result = run("encode", path)
-    assert result.stderr == "erukg: Nothing to weigh, so an empty vector: 5 of 5 documents, the first is 0.\n"
+    assert result.stderr == "erukg: Too short to choose from: 5 of 5 documents, the first is 0.\n"
 
 
 def test_wrong_command_lines(run: Run, corpus: Path, tmp_path: Path) -> None:

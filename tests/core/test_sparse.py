@@ -104,7 +104,7 @@ def test_counts_of_another_model_are_refused(tiny_generator: KeyphraseGenerator,
 def test_texts_that_say_nothing_have_empty_vectors(tiny_generator: KeyphraseGenerator, text: str) -> None:
     vector = tiny_generator.encode(text)
     assert (len(vector), vector.weights()) == (0, {})
-    assert [notice.code for notice in vector.notices] == ["empty-vector"]
+    assert [notice.code for notice in vector.notices] == ["too-short"]
 
 
 def test_streams_give_the_same_in_order(tiny_generator: KeyphraseGenerator) -> None:

@@ -30,7 +30,7 @@ def expected(fields: list[dict[str, Any]], query: list[Group], k1: float, b: flo
     for field, boost in BOOSTS.items():
         found = Index(TokenisedCorpus.of(row[field] for row in fields), k1, b).search(weights, len(fields))
         for number, score in zip(found.documents.tolist(), found.scores.tolist(), strict=True):
-            scores[fields[number]["id"]] += boost * score  # type: ignore[assignment]
+            scores[fields[number]["id"]] += boost * score
     return dict(scores)
 
 

@@ -1,4 +1,4 @@
-"""Sparse vectors: Qdrant ranks as the product of vectors does; the clients of Elasticsearch and OpenSearch know ours."""
+"""Sparse vectors: Qdrant ranks as their products do; the clients of Elasticsearch and OpenSearch know ours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ START = """
 import fcntl, os, socket, struct, subprocess, time, urllib.request
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as lo:
     fcntl.ioctl(lo, 0x8914, struct.pack("16sh", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up and running
-engine = subprocess.Popen([{program!r}], env={{**os.environ, "QDRANT__TELEMETRY_DISABLED": "true"}}, stdout=open("log", "w"))
+os.environ["QDRANT__TELEMETRY_DISABLED"] = "true"
+engine = subprocess.Popen([{program!r}], stdout=open("log", "w"))
 for _ in range(300):
     try:
         urllib.request.urlopen("http://localhost:6333/readyz").close()
@@ -57,7 +58,7 @@ def check(documents: list[dict[str, Any]], query: dict[str, Any], hits: list[Hit
         for row in documents
     }
     assert len(hits) == DEPTH
-    assert dict(map(tuple, hits)) == pytest.approx({id: ours[id] for id, _ in hits}, rel=1e-3)
+    assert {hit[0]: hit[1] for hit in hits} == pytest.approx({id: ours[id] for id, _ in hits}, rel=1e-3)
     best = sorted(ours.values(), reverse=True)[:DEPTH]
     assert [score for _, score in hits] == pytest.approx(best, rel=1e-3)
 

@@ -14,7 +14,6 @@ from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
 from erukg.cli._options import Format, InputOptions, OutputOptions
 from erukg.core.notices import HEADINGS
 from erukg.core.results import Keyphrases, Notice, RankedPhrases
-from erukg.core.sparse import SparseVector
 from erukg.core.streams import Answer
 from erukg.errors import InputError
 from erukg.io import BadDocument, InputDocument, find_form, named_form, read_documents
@@ -27,7 +26,7 @@ from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
 
 __all__ = ["Source", "Work", "keep_part", "open_output", "output_path", "process"]
 
-ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases | SparseVector)
+ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases)
 WriterT = TypeVar("WriterT", bound=Writer)
 Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Answer[Any, ResultT]]]
 """From documents to an answer for each, in order."""

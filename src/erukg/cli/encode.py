@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, cast
 
 import typer
 
@@ -107,10 +107,10 @@ def encode(
     known = None if idf is None else _read_counts(idf, backend.vocab_size)
     counts = TermCounts(backend.term_space, backend.vocab_size)
     output = Output(path, _writer(form), resume=job.out.resume, keep=None if form is Form.parquet else keep_part)
-    if save_idf is not None and output.part is not None and output.done:
-        _count_done(output.part, counts, backend.tokens(range(backend.vocab_size)))
+    if save_idf is not None and path is not None and output.done:
+        _count_done(path.with_name(path.name + ".part"), counts, backend.tokens(range(backend.vocab_size)))
 
-    def row(document: InputDocument, vector: SparseVector) -> dict[str, Any]:
+    def row(document: InputDocument, vector: Any) -> dict[str, Any]:
         counts.add(vector.indices)
         return _row(document.id, vector, form)
 
@@ -118,7 +118,7 @@ def encode(
         process(
             source,
             output,
-            lambda items: generator.encode_stream(items, job.terms, idf=known, threads=job.threads),
+            lambda items: cast("Any", generator.encode_stream(items, job.terms, idf=known, threads=job.threads)),
             row,
         )
 

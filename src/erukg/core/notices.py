@@ -14,7 +14,6 @@ from erukg.core.document import Document
 from erukg.core.results import Notice
 
 __all__ = [
-    "EMPTY_VECTOR",
     "HEADINGS",
     "MOSTLY_MARKUP",
     "MOSTLY_NUMBERS",
@@ -25,7 +24,6 @@ __all__ = [
     "not_english",
     "notices_of",
     "unlike_collection",
-    "vector_notices",
     "withholds_absent",
 ]
 
@@ -34,7 +32,6 @@ TOO_SHORT = "too-short"
 MOSTLY_NUMBERS = "mostly-numbers"
 MOSTLY_MARKUP = "mostly-markup"
 UNLIKE_COLLECTION = "unlike-collection"
-EMPTY_VECTOR = "empty-vector"
 
 #: What many texts with the same notice are counted under.
 HEADINGS = {
@@ -43,7 +40,6 @@ HEADINGS = {
     MOSTLY_NUMBERS: "Mostly numbers",
     MOSTLY_MARKUP: "Mostly markup or code",
     UNLIKE_COLLECTION: "Unlike anything in the collection",
-    EMPTY_VECTOR: "Nothing to weigh, so an empty vector",
 }
 
 LanguageOf: TypeAlias = Callable[[str], str | None]
@@ -113,15 +109,6 @@ def notices_of(document: Document, language_of: LanguageOf | None = None) -> tup
         if language is not None:
             return (not_english(language), *notices)
     return (*notices, _single_word()) if worded == 1 and not foreign else notices
-
-
-def vector_notices(document: Document, language_of: LanguageOf | None, *, empty: bool) -> tuple[Notice, ...]:
-    """What the text calls for where its sparse vector is all that is wanted; one word is as good as many then."""
-    if empty:
-        return (Notice(EMPTY_VECTOR, "The text has no words that say anything, so its vector is empty."),)
-    if any(notice.code == NOT_ENGLISH for notice in notices_of(document, language_of)):
-        return (Notice(NOT_ENGLISH, "The text does not seem to be English, which the model is made for."),)
-    return ()
 
 
 def _hidden(document: Document) -> bool:

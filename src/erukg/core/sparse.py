@@ -18,7 +18,7 @@ from erukg.core.backend import Backend
 from erukg.core.document import Document
 from erukg.core.inputs import as_item
 from erukg.core.lexicon import FUNCTION_WORDS
-from erukg.core.notices import LanguageOf, vector_notices
+from erukg.core.notices import NOT_ENGLISH, TOO_SHORT, LanguageOf, notices_of
 from erukg.core.results import Notice
 from erukg.errors import InputError
 
@@ -169,8 +169,17 @@ class SparseEncoder:
             tuple([float(f"{weights[index]:.{_DIGITS}g}") for index in indices]),
             tuple([self._tokens[index] for index in indices]),
             given.id,
-            vector_notices(document, language_of, empty=not indices),
+            _notices(document, language_of, empty=not indices),
         )
+
+
+def _notices(document: Document, language_of: LanguageOf | None, *, empty: bool) -> tuple[Notice, ...]:
+    """What the text calls for where its vector is all that is wanted; one word is as good as many then."""
+    if empty:
+        return (Notice(TOO_SHORT, "The text has no words that say anything, so its vector is empty."),)
+    if any(notice.code == NOT_ENGLISH for notice in notices_of(document, language_of)):
+        return (Notice(NOT_ENGLISH, "The text does not seem to be English, which the model is made for."),)
+    return ()
 
 
 def _is_dimension(token: str) -> bool:

@@ -33,7 +33,6 @@ class Output(Generic[WriterT]):
     resume    go on with what an interrupted run (or a finished one) has left: JSON Lines
     keep      called with the part that is left for a later `resume` when the work is interrupted; without it, the part
               is removed
-    part      where results are until all are there; None for what is written at once
     done      counts the ids that a resumed output already holds
     """
 
@@ -48,7 +47,7 @@ class Output(Generic[WriterT]):
         self.path, self._keep = path, keep
         self.done: Counter[str] = Counter()
         self._discarded = self._written = False
-        self.part: Path | None = None
+        self._part: Path | None = None
         self._stream = sys.stdout.buffer if path is None else self._open(path, resume)
         self.writer = writer(self._stream)
 
@@ -57,13 +56,13 @@ class Output(Generic[WriterT]):
             raise InputError(f"The output {path} is a folder; give the name of a file.")
         if path.exists() and not path.is_file():  # a pipe or a device: nothing to rename
             return path.open("wb")
-        self.part = path.with_name(path.name + ".part")
+        self._part = path.with_name(path.name + ".part")
         if resume:
-            if not self.part.exists() and path.exists():
-                _decompress(path, self.part)
-            if self.part.exists():
-                self.done = _ids_written(self.part)
-        return self.part.open("ab" if resume else "wb")
+            if not self._part.exists() and path.exists():
+                _decompress(path, self._part)
+            if self._part.exists():
+                self.done = _ids_written(self._part)
+        return self._part.open("ab" if resume else "wb")
 
     def write(self, row: Row) -> None:
         self.writer.write(row)
@@ -95,14 +94,14 @@ class Output(Generic[WriterT]):
             with contextlib.suppress(OSError, ValueError):  # it only has to let go of the stream
                 self.writer.close()
         self._stream.close()
-        if self.part is None:
+        if self._part is None:
             return
         if complete:
-            _publish(self.part, path)
+            _publish(self._part, path)
         elif self._keep is not None and (self._written or self.done):
-            self._keep(self.part)
+            self._keep(self._part)
         else:
-            self.part.unlink()
+            self._part.unlink()
 
 
 def _decompress(path: Path, part: Path) -> None:
