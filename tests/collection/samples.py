@@ -74,8 +74,9 @@ def write_jsonl(path: Path, records: Iterable[DocumentRecord]) -> Path:
 
 
 def make_collection(folder: Path, records: Iterable[DocumentRecord], part: int = 10**9) -> Path:
-    """A collection of these documents, committed every `part` documents and not merged."""
-    with Writer.create(folder, fingerprint=WordAnalyser.fingerprint, vocab_size=VOCAB_SIZE) as writer:
+    """A collection of these documents, committed every `part` documents and not merged; three must have a phrase."""
+    model = WordAnalyser.fingerprint
+    with Writer.create(folder, fingerprint=model, vocab_size=VOCAB_SIZE, glossary_documents=3) as writer:
         writer.part_documents = part
         for record in records:
             if writer.add(record, encode_words(record.text)):
