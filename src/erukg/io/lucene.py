@@ -22,9 +22,9 @@ _OPERATORS = {"AND", "OR", "NOT"}
 
 def parse_fields(written: str | Sequence[str]) -> tuple[SearchField, ...]:
     """The fields of "text,keyphrases^0.4", or of a list of such, with the weight of each."""
-    parts = [part.strip() for part in written.split(",")] if isinstance(written, str) else written
+    parts = written.split(",") if isinstance(written, str) else written
     fields = []
-    for part in parts:
+    for part in map(str.strip, parts):
         if not re.fullmatch(FIELD, part):
             raise InputError(
                 f"A field to search is a name of letters, digits, '_', '.' and '-', perhaps with a weight: "
