@@ -12,11 +12,11 @@ from erukg.errors import InputError
 __all__ = ["FIELD", "SearchField", "escape_lucene", "lucene_query", "number", "parse_fields"]
 
 #: What a field to search is written as: its name, and perhaps ^ and what its matches count.
-FIELD = r"^[A-Za-z0-9_.-]{1,200}(\^[0-9]{1,4}(\.[0-9]{1,6})?)?$"
+FIELD = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}(\^[0-9]{1,4}(\.[0-9]{1,6})?)?$"
 SearchField = tuple[str, float]
 
-# Those of the classic parser, and < > = @ of the flexible one.
-_SPECIAL = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/<>=@])')
+# Those of the classic parser, < > = @ of the flexible one, and ' ` of tantivy's.
+_SPECIAL = re.compile(r"""([+\-&|!(){}\[\]^"~*?:\\/<>=@'`])""")
 _OPERATORS = {"AND", "OR", "NOT"}
 
 
@@ -43,11 +43,7 @@ def number(value: float) -> str:
 def escape_lucene(text: str) -> str:
     """The text on one line, with nothing in it that a query parser takes for more than words."""
     words = (word.lower() if word in _OPERATORS else word for word in text.split())
-    return " ".join(map(_escaped, words))
-
-
-def _escaped(word: str) -> str:
-    return _SPECIAL.sub(r"\\\1", word)
+    return " ".join(_SPECIAL.sub(r"\\\1", word) for word in words)
 
 
 def lucene_query(query: ExpandedQuery, fields: Sequence[SearchField] = ()) -> str:
@@ -66,6 +62,4 @@ def lucene_query(query: ExpandedQuery, fields: Sequence[SearchField] = ()) -> st
     whole = " ".join(groups)
     if not fields:
         return whole
-    return " ".join(
-        f"{_escaped(name)}:({whole})" + ("" if weight == 1 else f"^{number(weight)}") for name, weight in fields
-    )
+    return " ".join(f"{name}:({whole})" + ("" if weight == 1 else f"^{number(weight)}") for name, weight in fields)
