@@ -147,7 +147,9 @@ class OutputOptions:
         "-o",
         show_default="the terminal",
     )
-    resume: bool = given(False, "Go on with an interrupted --output (JSON Lines): skip documents already in it.")
+    resume: bool = given(
+        False, "Go on with an interrupted --output: skip documents already in it. JSON Lines; expand: all but Parquet."
+    )
     explain: bool = given(False, "Show what each score is made of: factors and term weights.")
 
 

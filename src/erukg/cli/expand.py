@@ -24,9 +24,9 @@ app = typer.Typer()
 
 _APPENDED = {
     False: "Phrases added to the text change its word statistics and lower precision; index them as a field of their "
-    "own instead, as --format elasticsearch, opensearch, solr and lucene do.",
+    "own instead, as --format does for search engines.",
     True: "Phrases added to the text of a query count as much as its own words and lower precision; search for them "
-    "with their weights instead, as --format elasticsearch, opensearch, solr and lucene do.",
+    "with their weights instead, as --format does for search engines.",
 }
 
 
@@ -57,9 +57,9 @@ def _base(style: Settings, values: Mapping[str, Any]) -> Settings:
     without={"format", "explain", "input_format", "max_pdf_seconds", "abstain", "min_confidence", "top_k"}, base=_base
 )
 def expand(
-    job: _Job,
     phrases: Phrases,
     target: Target,
+    job: _Job,
     own: Annotated[
         bool,
         option(
