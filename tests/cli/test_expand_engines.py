@@ -170,8 +170,9 @@ def test_bad_queries_are_named_and_left_out(expand: Run, tmp_path: Path) -> None
 
 
 def test_bad_documents_are_named_and_left_out(expand: Run, tmp_path: Path) -> None:
-    rows = [{"_id": "a", "text": "sea ice", "keyphrases": ["x"]}, {"_id": "b" * 600, "text": "sea ice"}, DOCUMENTS[0]]
-    path = write(tmp_path / "d.jsonl", [*rows, {"_id": "e", "text": ""}])
+    taken: dict[str, Any] = {"_id": "a", "text": "sea ice", "keyphrases": ["x"]}
+    rows = [taken, {"_id": "b" * 600, "text": "sea ice"}, DOCUMENTS[0], {"_id": "e", "text": ""}]
+    path = write(tmp_path / "d.jsonl", rows)
     found = expand(path, "--format", "elasticsearch")
     assert found.exit_code == 3
     first, second = found.stderr.splitlines()[:2]

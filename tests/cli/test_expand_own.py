@@ -111,7 +111,12 @@ def test_killed_at_any_moment_it_goes_on(expand: Run, tiny_model: Path, corpus: 
     def rows() -> int:
         return part.read_bytes().count(b"\n") if part.exists() else 0
 
-    for reached in (lambda: (folder / "manifest.json").exists(), lambda: rows() >= 1, lambda: rows() >= 40):
+    moments: list[Callable[[], bool]] = [
+        lambda: (folder / "manifest.json").exists(),
+        lambda: rows() >= 1,
+        lambda: rows() >= 40,
+    ]
+    for reached in moments:
         process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ})
         begun = time.monotonic()
         while process.poll() is None and not reached() and time.monotonic() - begun < 60:

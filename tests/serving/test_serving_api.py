@@ -131,12 +131,13 @@ def test_expand_gives_rows_back_with_their_phrases(generator: KeyphraseGenerator
 
 
 def test_documents_get_as_many_phrases_as_are_asked_for(generator: KeyphraseGenerator, text: str) -> None:
-    for asked, most in (
+    cases: list[tuple[dict[str, int], tuple[int, int]]] = [
         ({}, (10, 20)),
         ({"top_k": 3}, (3, 3)),
         ({"top_k": 3, "absent": 5}, (3, 5)),
         ({"present": 0}, (0, 20)),
-    ):
+    ]
+    for asked, most in cases:
         (row,) = ask(generator, "/v1/expand", {"text": text, **asked}).json()["results"]
         found = generator.generate(text, max(most), Settings().for_search())
         assert row["present"] == [k.phrase for k in found.present[: most[0]]]
@@ -146,12 +147,12 @@ def test_documents_get_as_many_phrases_as_are_asked_for(generator: KeyphraseGene
 
 
 def test_queries_come_with_weights_and_as_the_engine_takes_them(generator: KeyphraseGenerator) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"_id": "q1", "text": "sea ice (radar)", "lang": "en"},
         {"_id": "q2", "text": "?"},
         {"text": "a", "expansion": 1},
     ]
-    options = {"kind": "query", "weight": 0.5, "present": 2, "absent": 3, "terms": 1}
+    options: dict[str, Any] = {"kind": "query", "weight": 0.5, "present": 2, "absent": 3, "terms": 1}
     weighted = ask(generator, "/v1/expand", {"documents": rows, **options}).json()["results"]
     expected = generator.expand_query(rows[0]["text"], QueryOptions(0.5, 2, 3, 1), id="q1")
     assert weighted[0] == {**rows[0], "expansion": [phrase.to_dict() for phrase in expected.phrases]}
