@@ -15,6 +15,7 @@ import numpy as np
 
 from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase, Writer
 from erukg.collection.analysis import stems
+from erukg.collection.encoded import BY_SIZE
 from erukg.core.folding import fold
 from erukg.core.streams import Answer, attempt
 
@@ -73,9 +74,10 @@ def write_jsonl(path: Path, records: Iterable[DocumentRecord]) -> Path:
     return path
 
 
-def make_collection(folder: Path, records: Iterable[DocumentRecord], part: int = 10**9) -> Path:
-    """A collection of these documents, committed every `part` documents and not merged."""
-    with Writer.create(folder, fingerprint=WordAnalyser.fingerprint, vocab_size=VOCAB_SIZE) as writer:
+def make_collection(folder: Path, records: Iterable[DocumentRecord], part: int = 10**9, least: int = BY_SIZE) -> Path:
+    """A collection of these documents, committed every `part` documents and not merged; `least` must have a phrase."""
+    model = WordAnalyser.fingerprint
+    with Writer.create(folder, fingerprint=model, vocab_size=VOCAB_SIZE, glossary_documents=least) as writer:
         writer.part_documents = part
         for record in records:
             if writer.add(record, encode_words(record.text)):
@@ -106,7 +108,7 @@ def contents(collection: Collection, queries: Sequence[str], n: int = 20) -> lis
 class PlainCollection:
     """The same thing from the definitions, with dicts and loops."""
 
-    def __init__(self, records: Sequence[DocumentRecord], least: int = 3) -> None:
+    def __init__(self, records: Sequence[DocumentRecord], least: int = 1) -> None:
         self.records = list(records)
         self.terms = [stems(r.text) for r in records]
         self.encoded = [encode_words(r.text) for r in records]

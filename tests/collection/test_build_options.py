@@ -17,10 +17,11 @@ from collection.samples import PlainCollection, WordAnalyser, make_collection, m
 from erukg import Collection, KeyphraseGenerator, Settings
 from erukg.backends import OnnxBackend
 from erukg.cli import app
-from erukg.collection import EncodedDocument, info, slim, verify
+from erukg.collection import EncodedDocument, Writer, info, slim, verify
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.analysis import stems
-from erukg.collection.build import build
+from erukg.collection.build import add, build
+from erukg.collection.encoded import BY_SIZE, glossary_threshold
 from erukg.collection.manifest import read_manifest
 from erukg.errors import CollectionError, ErukgWarning, InputError
 
@@ -177,3 +178,51 @@ def test_a_copy_without_rare_words(run: Build, tmp_path: Path) -> None:
         slim(folder, tmp_path / "wrong", rare=0)
     with pytest.raises(CollectionError, match="already holds a collection"):
         slim(folder, tmp_path / "few", rare=4)
+
+
+@pytest.mark.parametrize(("documents", "least"), [(1, 1), (20_000, 1), (20_001, 2), (100_000, 2), (100_001, 3)])
+def test_how_many_documents_must_have_a_phrase_follows_from_their_number(documents: int, least: int) -> None:
+    assert glossary_threshold(documents) == least
+
+
+def test_the_glossary_follows_the_size_of_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("erukg.collection.encoded._ONE", 40)
+    monkeypatch.setattr("erukg.collection.encoded._TWO", 80)
+    first = write_jsonl(tmp_path / "a.jsonl", RECORDS[:40])
+    build(tmp_path / "c", [first], WordAnalyser())
+    assert read_manifest(tmp_path / "c").glossary_documents == BY_SIZE
+    for count, least in ((40, 1), (60, 2), (120, 3)):
+        if count > 40:
+            before = len(Collection.open(tmp_path / "c"))
+            add(tmp_path / "c", [write_jsonl(tmp_path / f"{count}.jsonl", RECORDS[before:count])], WordAnalyser())
+        found, plain = Collection.open(tmp_path / "c").glossary, PlainCollection(RECORDS[:count], least).glossary
+        assert sorted(found.counts(np.arange(len(found))).tolist()) == sorted(plain.values())
+        assert verify(tmp_path / "c") == []
+    slim(tmp_path / "c", tmp_path / "s")
+    assert verify(tmp_path / "s") == []
+    build(tmp_path / "given", [first], WordAnalyser(), glossary_documents=2)
+    add(tmp_path / "given", [write_jsonl(tmp_path / "more.jsonl", RECORDS[40:])], WordAnalyser())
+    glossary = Collection.open(tmp_path / "given").glossary
+    assert len(glossary) == len(PlainCollection(RECORDS, 2).glossary)
+
+
+def test_a_finished_collection_is_taken_only_for_its_own_sources(tmp_path: Path) -> None:
+    source, other = write_jsonl(tmp_path / "a.jsonl", RECORDS[:30]), write_jsonl(tmp_path / "b.jsonl", RECORDS[:40])
+    assert build(tmp_path / "c", [source], WordAnalyser(), reuse=True).added == 30
+    made = read_manifest(tmp_path / "c")
+    assert made.source is not None
+    assert build(tmp_path / "c", [source], WordAnalyser(), reuse=True).added == 0
+    assert read_manifest(tmp_path / "c") == made
+    with pytest.raises(CollectionError, match="of other or changed sources"):
+        build(tmp_path / "c", [other], WordAnalyser(), reuse=True)
+    with pytest.raises(CollectionError, match="or one made with other options"):
+        build(tmp_path / "c", [source], WordAnalyser(), reuse=True, most_terms=3)
+    with pytest.raises(CollectionError, match="already holds a collection"):
+        build(tmp_path / "c", [source], WordAnalyser())
+    with Writer.open(tmp_path / "c") as writer:
+        writer.merge()
+        assert writer.manifest.source == made.source
+        writer.remove([RECORDS[0].id])
+    assert read_manifest(tmp_path / "c").source is None
+    with pytest.raises(CollectionError, match="of other or changed sources"):
+        build(tmp_path / "c", [source], WordAnalyser(), reuse=True)

@@ -66,7 +66,7 @@ def test_any_history_equals_building_from_the_survivors(history: list[tuple[str,
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "grown"
         alive: dict[str, DocumentRecord] = {}
-        Writer.create(folder, fingerprint="words-1", vocab_size=VOCAB_SIZE).__exit__(None, None, None)
+        Writer.create(folder, fingerprint="words-1", vocab_size=VOCAB_SIZE, glossary_documents=2).close()
         for kind, numbers in history:
             with Writer.open(folder) as writer:
                 apply(writer, kind, numbers, alive)
@@ -74,7 +74,7 @@ def test_any_history_equals_building_from_the_survivors(history: list[tuple[str,
         assert verify(folder) == []
         grown = contents(Collection.open(folder), QUERIES)
         if alive:
-            built = make_collection(Path(temporary) / "built", alive.values())
+            built = make_collection(Path(temporary) / "built", alive.values(), least=2)
             assert grown == contents(Collection.open(built), QUERIES)
             with Writer.open(folder) as writer:
                 writer.merge()

@@ -24,12 +24,12 @@ QUERIES = [make_text(random.Random(i), 40) for i in range(20)] + [r.text for r i
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return Collection.open(make_collection(tmp_path_factory.mktemp("search") / "c", RECORDS, part=150))
+    return Collection.open(make_collection(tmp_path_factory.mktemp("search") / "c", RECORDS, part=150, least=3))
 
 
 @pytest.fixture(scope="module")
 def plain() -> PlainCollection:
-    return PlainCollection(RECORDS)
+    return PlainCollection(RECORDS, 3)
 
 
 def test_is_a_background(collection: Collection) -> None:

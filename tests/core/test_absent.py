@@ -109,7 +109,7 @@ def test_short_texts_need_three_neighbours_that_agree(generator: KeyphraseGenera
 
 def with_more(generator: KeyphraseGenerator, prepared: Prepared, more: str, settings: Settings) -> Keyphrases:
     """What the text gets when it also says that "we propose" something more."""
-    return generator.generate(f"We propose {more}. {prepared.document.text}", 50, settings)
+    return generator.generate(f"We propose {more}. {prepared.document.text}", 500, settings)
 
 
 def test_no_variant_of_a_present_phrase(generator: KeyphraseGenerator, prepared: list[Prepared]) -> None:

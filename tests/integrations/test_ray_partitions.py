@@ -205,7 +205,7 @@ def test_plans_are_kept_and_checked(tmp_path: Path) -> None:
     [
         ({"most_terms": 0}, "terms: 128, now 0"),
         ({"phrases": 9}, "phrases: 10, now 9"),
-        ({"glossary_documents": 5}, "glossary_documents: 3, now 5"),
+        ({"glossary_documents": 5}, "glossary_documents: 'by size', now 5"),
         ({"titles": False}, "titles: True, now False"),
         ({"choices": Settings(position=1)}, "position: 2.0, now 1.0"),
     ],

@@ -13,6 +13,8 @@ import pytest
 from erukg import Collection, KeyphraseGenerator, Settings
 from erukg.backends import OnnxBackend
 from erukg.core.factors import FACTORS
+from erukg.core.query_expansion import QueryOptions
+from erukg.io.engines import ENGINES, search_query
 from erukg.languages import language_of
 from erukg.serving.keys import Keys
 from erukg.serving.limits import ServiceLimits
@@ -128,6 +130,48 @@ def test_expand_gives_rows_back_with_their_phrases(generator: KeyphraseGenerator
     assert set(only) == {"text", "absent"}
 
 
+def test_documents_get_as_many_phrases_as_are_asked_for(generator: KeyphraseGenerator, text: str) -> None:
+    cases: list[tuple[dict[str, int], tuple[int, int]]] = [
+        ({}, (10, 20)),
+        ({"top_k": 3}, (3, 3)),
+        ({"top_k": 3, "absent": 5}, (3, 5)),
+        ({"present": 0}, (0, 20)),
+    ]
+    for asked, most in cases:
+        (row,) = ask(generator, "/v1/expand", {"text": text, **asked}).json()["results"]
+        found = generator.generate(text, max(most), Settings().for_search())
+        assert row["present"] == [k.phrase for k in found.present[: most[0]]]
+        assert row["absent"] == [k.phrase for k in found.absent[: most[1]] if k.score > 0]
+    strict = {"text": text, "settings": {"min_confidence": 1.0, "style": "complete"}}
+    assert ask(generator, "/v1/expand", strict).json()["results"][0]["absent"] == []
+
+
+def test_queries_come_with_weights_and_as_the_engine_takes_them(generator: KeyphraseGenerator) -> None:
+    rows: list[dict[str, Any]] = [
+        {"_id": "q1", "text": "sea ice (radar)", "lang": "en"},
+        {"_id": "q2", "text": "?"},
+        {"text": "a", "expansion": 1},
+    ]
+    options: dict[str, Any] = {"kind": "query", "weight": 0.5, "present": 2, "absent": 3, "terms": 1}
+    weighted = ask(generator, "/v1/expand", {"documents": rows, **options}).json()["results"]
+    expected = generator.expand_query(rows[0]["text"], QueryOptions(0.5, 2, 3, 1), id="q1")
+    assert weighted[0] == {**rows[0], "expansion": [phrase.to_dict() for phrase in expected.phrases]}
+    assert weighted[1] == {**rows[1], "expansion": []}
+    assert "'expansion' already" in weighted[2]["error"]
+    for engine in ENGINES:
+        body = {"documents": rows[:2], **options, "format": engine}
+        found = ask(generator, "/v1/expand", body).json()["results"]
+        assert found[0] == {**weighted[0], "query": search_query(expected, engine)}
+        assert found[1]["query"] is None
+        body["search_fields"] = ["title^2", "text"]
+        found = ask(generator, "/v1/expand", body).json()["results"]
+        assert found[0]["query"] == search_query(expected, engine, "title^2,text")
+    (one,) = ask(generator, "/v1/expand", {"text": "sea ice", "kind": "query", "append": True}).json()["results"]
+    assert one["text"].startswith("sea ice\nsea ice")
+    taken = {"documents": [{"text": "sea ice", "query": "x"}], "kind": "query", "format": "lucene"}
+    assert "'query' already" in ask(generator, "/v1/expand", taken).json()["results"][0]["error"]
+
+
 def test_baselines_are_listed_and_run(generator: KeyphraseGenerator, text: str) -> None:
     listed = ask(generator, "/v1/baselines").json()["results"]
     assert {"name": "textrank", "label": "TextRank"} in listed
@@ -196,6 +240,11 @@ def test_every_error_is_one_sentence_of_json(generator: KeyphraseGenerator, text
         ("/v1/rank", {"text": text}, 422),
         ("/v1/rank", {"text": text, "phrases": [1]}, 422),
         ("/v1/expand", {"text": text, "fields": ["presnt"]}, 422),
+        ("/v1/expand", {"text": text, "kind": "querry"}, 422),
+        ("/v1/expand", {"text": text, "kind": "query", "weight": 0.95}, 422),
+        ("/v1/expand", {"text": text, "kind": "query", "terms": 1001}, 422),
+        ("/v1/expand", {"text": text, "kind": "query", "format": "sphinx"}, 422),
+        ("/v1/expand", {"text": text, "kind": "query", "search_fields": ["a b"]}, 422),
         ("/v1/nothing", None, 404),
         ("/v1/keyphrases", None, 405),
         ("/v1/keyphrases/", {"text": text}, 404),

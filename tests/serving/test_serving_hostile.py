@@ -103,7 +103,10 @@ _values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=8,
 )
-_names = ("text", "documents", "mode", "top_k", "settings", "explain", "phrases", "fields", "append", "system")
+_names = (
+    *("text", "documents", "mode", "top_k", "settings", "explain", "phrases", "fields", "append", "system"),
+    *("kind", "weight", "present", "absent", "terms", "format", "search_fields"),
+)
 
 
 def test_no_combination_of_values_breaks_it(generator: KeyphraseGenerator) -> None:

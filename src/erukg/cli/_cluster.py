@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -104,8 +104,8 @@ class Job:
         return self.cluster.engine is Engine.ray
 
 
-def run_on_ray(job: Job, command: str, *, append: bool = False) -> None:
-    """Run the job on Ray as this command does it, and leave with the right exit code."""
+def run_on_ray(job: Job, command: str, **choices: Any) -> None:
+    """Run the job on Ray as this command does it, with these `choices` of its own; leaves with the right exit code."""
     given, out, parts = job.cluster, job.out, job.parts
     cluster = Cluster(given.workers, given.gpus, given.partition, job.threads, parts.device)
     collection = parts.chosen_collection
@@ -128,10 +128,10 @@ def run_on_ray(job: Job, command: str, *, append: bool = False) -> None:
         language=parts.chosen_language,
         top_k=job.top_k,
         explain=out.explain,
-        append=append,
         form="parquet" if out.format is Format.parquet else "jsonl",
         choices=job.settings,
         limits=job.documents.limits,
+        **choices,
     )
     with partitions_bar() as (on_bad, on_progress):
         summary = run_job(

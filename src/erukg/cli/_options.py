@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSENT_SETTINGS",
+    "UNUSED_ALONE",
     "Format",
     "InputOptions",
     "ModelOptions",
@@ -39,6 +40,10 @@ __all__ = [
 ABSENT_SETTINGS = {"alpha", "beta", "neighbours", "neighbour_candidates", "abstain"} | {
     name for name in Settings().to_dict() if name.startswith("absent_")
 }
+
+
+#: What a document that is read alone, for a collection, makes no use of: of its phrases the best ones are kept.
+UNUSED_ALONE = ABSENT_SETTINGS | {"known", "embedded", "min_confidence"}
 
 
 class Format(StrEnum):
@@ -142,7 +147,9 @@ class OutputOptions:
         "-o",
         show_default="the terminal",
     )
-    resume: bool = given(False, "Go on with an interrupted --output (JSON Lines): skip documents already in it.")
+    resume: bool = given(
+        False, "Go on with an interrupted --output: skip documents already in it. JSON Lines; expand: all but Parquet."
+    )
     explain: bool = given(False, "Show what each score is made of: factors and term weights.")
 
 
@@ -203,11 +210,20 @@ class ModelOptions:
 Command: TypeAlias = Callable[..., None]
 
 
-def options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
+Base: TypeAlias = Callable[[Settings, Mapping[str, Any]], Settings]
+"""From the settings of a style and the values of all options to what settings that are given change."""
+
+
+def _as_it_is(style: Settings, values: Mapping[str, Any]) -> Settings:
+    return style
+
+
+def options(*, without: Collection[str] = (), base: Base = _as_it_is) -> Callable[[Command], Command]:
     """Give a command the options of every dataclass among its parameters; it is called with the dataclasses.
 
     Each field is one: as its annotation says, or from its metadata, as in the groups here, in `Settings` and in limits.
-    A field that is a dataclass stands for the options of that. Fields named in `without` keep their defaults.
+    A field that is a dataclass stands for the options of that. Fields named in `without` keep their defaults. Settings
+    start from `base`.
     """
 
     def decorate(command: Command) -> Command:
@@ -215,7 +231,7 @@ def options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
         made = [p for parameter in own.values() for p in _parameters(parameter) if p.name not in without]
 
         def run(**values: Any) -> None:
-            command(**{name: _value(name, parameter.annotation, values) for name, parameter in own.items()})
+            command(**{name: _value(name, parameter.annotation, values, base) for name, parameter in own.items()})
 
         run.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in made}
@@ -225,17 +241,17 @@ def options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
     return decorate
 
 
-def _value(name: str, hint: Any, values: dict[str, Any]) -> Any:
+def _value(name: str, hint: Any, values: dict[str, Any], base: Base) -> Any:
     """The value of a parameter, or the dataclass for it, from the values of all options."""
     if not dataclasses.is_dataclass(hint):
         return values[name]
     hints = get_type_hints(hint)
     names = [name for name in hints if name in values or dataclasses.is_dataclass(hints[name])]
-    fields = {name: _value(name, hints[name], values) for name in names}
+    fields = {name: _value(name, hints[name], values, base) for name in names}
     if hint is not Settings:
         return hint(**fields)  # type: ignore[operator]
-    base = Settings.styled("paper" if values["paper"] else values["style"])
-    return base.replace(**{name: value for name, value in fields.items() if value is not None})
+    styled = Settings.styled("paper" if values["paper"] else values["style"])
+    return base(styled, values).replace(**{name: value for name, value in fields.items() if value is not None})
 
 
 def _parameters(own: inspect.Parameter) -> Iterator[inspect.Parameter]:

@@ -13,6 +13,7 @@ import typer
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
 from erukg.cli._options import Format, InputOptions, OutputOptions
 from erukg.core.notices import HEADINGS
+from erukg.core.query_expansion import ExpandedQuery
 from erukg.core.results import Keyphrases, Notice, RankedPhrases
 from erukg.core.streams import Answer
 from erukg.errors import InputError
@@ -26,7 +27,7 @@ from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
 
 __all__ = ["Source", "Work", "keep_part", "open_output", "output_path", "process"]
 
-ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases)
+ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases | ExpandedQuery)
 WriterT = TypeVar("WriterT", bound=Writer)
 Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Answer[Any, ResultT]]]
 """From documents to an answer for each, in order."""
@@ -42,7 +43,7 @@ class Source:
         if not options.paths and (sys.stdin is None or sys.stdin.isatty()):
             raise typer.BadParameter("Name files or folders, or - for standard input.", param_hint="PATHS")
         self.paths = options.paths or ["-"]
-        self.form, self.limits, self._check = options.input_format, options.limits, check
+        self.form, self.limits, self.check = options.input_format, options.limits, check
         self.bad = 0
         self.good = 0
         self._output: Path | None = None
@@ -85,8 +86,8 @@ class Source:
                 self.report(item.place, item.message)
                 continue
             try:
-                if self._check is not None:
-                    self._check(item)
+                if self.check is not None:
+                    self.check(item)
             except InputError as error:
                 self.report(item.place, str(error))
             else:

@@ -14,7 +14,7 @@ import typer
 
 from erukg.cli._cluster import Cluster, ClusterOptions, Engine, PartitionDocuments, partitions_bar
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printable, say
-from erukg.cli._options import ABSENT_SETTINGS, given, max_mb, option, options
+from erukg.cli._options import UNUSED_ALONE, given, max_mb, option, options
 from erukg.core.settings import Settings
 from erukg.io import Limits
 from erukg.io.forms import SUFFIXES
@@ -41,10 +41,6 @@ Sources = Annotated[
         help=f"Documents: files ({' '.join(SUFFIXES)}, also .gz and .xz), folders of these, or URIs.",
     ),
 ]
-
-
-# Settings that do not decide which phrases of a document are kept: it is read alone, and those it is best at are.
-_UNUSED = ABSENT_SETTINGS | {"known", "embedded", "min_confidence"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,16 +87,21 @@ class _BuildCluster(ClusterOptions):
 
 
 @app.command()
-@options(without=_UNUSED)
+@options(without=UNUSED_ALONE)
 def build(
     out: Annotated[Path, typer.Argument(help="Folder to make the collection in.")],
     sources: Sources,
     encoding: _Encoding,
     cluster: _BuildCluster,
     glossary_documents: Annotated[
-        int,
-        typer.Option("--glossary-documents", min=1, help="How many documents must have a phrase that is lent."),
-    ] = 3,
+        int | None,
+        typer.Option(
+            "--glossary-documents",
+            min=1,
+            help="How many documents must have a phrase that is lent.",
+            show_default="by the number of documents: 1 up to 20,000, 2 up to 100,000, then 3",
+        ),
+    ] = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Throw an unfinished build in OUT away and begin again.")
     ] = False,
@@ -109,16 +110,18 @@ def build(
 
     The settings decide which phrases of a document are kept.
     """
-    if cluster.engine is Engine.ray:
-        _finish(_build_on_ray(out, sources, encoding, cluster, glossary_documents, restart), out)
-        return
     from erukg.collection.build import build as run
+    from erukg.collection.encoded import BY_SIZE
 
-    _ingest(run, out, sources, encoding, restart=restart, glossary_documents=glossary_documents)
+    least = glossary_documents or BY_SIZE
+    if cluster.engine is Engine.ray:
+        _finish(_build_on_ray(out, sources, encoding, cluster, least, restart), out)
+        return
+    _ingest(run, out, sources, encoding, restart=restart, glossary_documents=least)
 
 
 @app.command()
-@options(without=_UNUSED)
+@options(without=UNUSED_ALONE)
 def add(
     folder: Folder,
     sources: Sources,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,18 +10,24 @@ from typing import Annotated, Any
 import typer
 
 from erukg.cli._cluster import Job, run_on_ray
+from erukg.cli._common import SOME_SKIPPED, say
+from erukg.cli._expansion import ExpandFormat, Phrases, Target
 from erukg.cli._options import InputOptions, option, options
-from erukg.cli._work import Source, keep_part, output_path, process
-from erukg.core.expansion import check_row, expand_row
-from erukg.core.results import Keyphrases
+from erukg.cli._own import build_own
+from erukg.cli._work import Source, output_path, process
+from erukg.core.settings import Settings
 from erukg.errors import InputError
-from erukg.io import InputDocument
-from erukg.io.outputs import Output
-from erukg.io.writers import JsonWriter
 
 __all__ = ["app"]
 
 app = typer.Typer()
+
+_APPENDED = {
+    False: "Phrases added to the text change its word statistics and lower precision; index them as a field of their "
+    "own instead, as --format does for search engines.",
+    True: "Phrases added to the text of a query count as much as its own words and lower precision; search for them "
+    "with their weights instead, as --format does for search engines.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,41 +48,111 @@ class _Job(Job):
     documents: _Rows
 
 
+def _base(style: Settings, values: Mapping[str, Any]) -> Settings:
+    return style.for_own_corpus() if values["own"] else style.for_search()
+
+
 @app.command()
-@options(without={"format", "explain", "input_format", "max_pdf_seconds", "abstain", "min_confidence"})
+@options(
+    without={"format", "explain", "input_format", "max_pdf_seconds", "abstain", "min_confidence", "top_k"}, base=_base
+)
 def expand(
+    phrases: Phrases,
+    target: Target,
     job: _Job,
-    append: Annotated[
-        bool, option("--append", help="Also add the phrases to the text, on a line of their own.")
+    own: Annotated[
+        bool,
+        option(
+            "--own",
+            help="Take absent phrases from the documents themselves: a collection of them is built first, in "
+            "OUTPUT.collection or --collection, and each is expanded with those of the others.",
+        ),
     ] = False,
 ) -> None:
     """Add keyphrases to documents or queries: every line again, with the fields 'present' and 'absent'.
 
     Lines need an '_id' (or 'id') and a 'text' (or 'title', 'abstract'); all their fields are kept. For example:
-    erukg expand corpus.jsonl --output expanded.jsonl.gz
+    erukg expand corpus.jsonl --own --output expanded.jsonl
     """
-    job = replace(job, settings=job.settings.for_search())
+    folder = _own_folder(job, phrases) if own else None
     if job.on_ray:
-        run_on_ray(job, "expand", append=append)
+        _expand_on_ray(job, phrases, target)
         return
-    path = output_path(job.out.output)
-    if job.out.resume and path is None:
-        raise typer.BadParameter("It goes with --output FILE.", param_hint="--resume")
+    if target.append:
+        say(_APPENDED[phrases.queries])
     lines = replace(job.documents, input_format="jsonl")
-    source = Source(lines, lambda document: check_row(document.fields or {}))
+    source = Source(lines)
     for name in source.paths:
         if Path(name).is_dir():
             raise InputError(f"{name} is a folder; name the JSON Lines file in it that is to be expanded.")
-    source.refuse(path)
-    generator = job.parts.load()
+    rows = target.open(source, output_path(job.out.output), phrases, job.out.resume)
+    source.check = rows.check
+    rows.write_schema()
+    parts, settings = job.parts, job.settings
+    if folder is not None:
+        if "-" in source.paths:
+            raise typer.BadParameter("It reads the documents twice, so name a file.", param_hint="--own")
+        build_own(folder, source.paths, parts, settings, job.threads, lines.limits)
+        parts = replace(parts, collection=str(folder))
+    generator = parts.load()
 
-    def row(document: InputDocument, found: Keyphrases) -> dict[str, Any]:
-        present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
-        return expand_row(document.fields or {}, present, absent, append=append)
+    def work(items: Any) -> Any:
+        if phrases.queries:
+            return generator.expand_queries(items, phrases.options, settings, threads=job.threads)
+        return generator.stream(items, max(phrases.most), settings, threads=job.threads)
 
-    process(
-        source,
-        Output(path, JsonWriter, resume=job.out.resume, keep=keep_part),
-        lambda items: generator.stream(items, job.top_k, job.settings, threads=job.threads),
-        row,
-    )
+    try:
+        process(source, rows.open(), work, rows.row_of())
+    except typer.Exit as end:
+        if end.exit_code == SOME_SKIPPED:
+            _tell_own(folder)
+        raise
+    _tell_own(folder)
+
+
+def _own_folder(job: _Job, phrases: Phrases) -> Path:
+    """Where the collection of the documents themselves goes."""
+    if phrases.queries:
+        raise typer.BadParameter(
+            "It is for documents; expand queries with the collection that it made: --collection FOLDER.",
+            param_hint="--own",
+        )
+    if job.on_ray:
+        raise typer.BadParameter(
+            "It works in this process; with --engine ray, run 'erukg collection build' first and give its folder with "
+            "--collection.",
+            param_hint="--own",
+        )
+    if job.parts.no_collection:
+        raise typer.BadParameter("It makes a collection, so --no-collection cannot be.", param_hint="--own")
+    output = output_path(job.out.output)
+    if job.parts.collection is not None:
+        return Path(job.parts.collection)
+    if output is None:
+        raise typer.BadParameter(
+            "Its collection lies beside the output; name that with --output, or a folder with --collection.",
+            param_hint="--own",
+        )
+    return output.with_name(f"{output.name}.collection")
+
+
+def _tell_own(folder: Path | None) -> None:
+    if folder is not None:
+        say(
+            f"The collection of these documents is in {folder}; expand queries with it: "
+            f"erukg expand QUERIES --queries --collection {folder}"
+        )
+
+
+def _expand_on_ray(job: _Job, phrases: Phrases, target: Target) -> None:
+    if phrases.queries:
+        raise typer.BadParameter("It expands documents; expand queries without it.", param_hint="--engine ray")
+    if target.form not in (None, ExpandFormat.jsonl) or target.schema is not None or target.index is not None:
+        raise typer.BadParameter(
+            "--engine ray writes rows in the form they have; for another, expand without it.",
+            param_hint="--format",
+        )
+    if target.append:
+        say(_APPENDED[False])
+    present, absent = phrases.most
+    run_on_ray(job, "expand", append=target.append, present=present, absent=absent)

@@ -13,8 +13,8 @@ from itertools import islice, tee
 from pathlib import Path
 from typing import TypeAlias, TypedDict, Unpack
 
-from erukg.collection.encoded import GLOSSARY_DOCUMENTS, Analyser, DocumentRecord, EncodedDocument
-from erukg.collection.manifest import MANIFEST, Journal
+from erukg.collection.encoded import BY_SIZE, Analyser, DocumentRecord, EncodedDocument
+from erukg.collection.manifest import MANIFEST, Journal, read_manifest
 from erukg.collection.writer import PART_DOCUMENTS, Writer
 from erukg.errors import CollectionError, InputError
 from erukg.io import BadDocument, InputDocument, Limits, read_documents, source_key
@@ -82,24 +82,30 @@ def build(
     *,
     restart: bool = False,
     limits: Limits | None = None,
-    glossary_documents: int = GLOSSARY_DOCUMENTS,
+    glossary_documents: int = BY_SIZE,
     titles: bool = True,
+    form: str | None = None,
+    reuse: bool = False,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
     """Make a collection in the folder `out` from the documents in `sources`.
 
     Run again after an interruption with the same sources and settings it goes on from its last part;
-    `restart` throws an unfinished build away. A phrase is in the glossary when at least `glossary_documents` have it;
-    without `titles` those of the documents are not kept.
+    `restart` throws an unfinished build away. With `reuse` a collection that was finished is taken as it is when it was
+    built from the same sources with the same settings. A phrase is in the glossary when at least `glossary_documents`
+    have it, by default as many as suit the number of documents; without `titles` those of the documents are not kept.
+    `form` says what the files are, whatever their endings.
     """
-    key = _key(BUILD, sources, analyser, options, titles, glossary_documents)
+    key = _key(BUILD, sources, analyser, options, titles, glossary_documents, form)
+    if reuse and _is_built(Path(out), key):
+        return IngestReport(0, 0, 0, 0)
     with open_build(
         Path(out), analyser.fingerprint, analyser.vocab_size, key, restart, glossary_documents=glossary_documents
     ) as writer:
-        rows = read_documents(sources, limits=limits)
+        rows = read_documents(sources, form=form, limits=limits)
         report = _resume(writer, rows, analyser, BUILD, key, titles=titles, **options)
         writer.commit(Journal(BUILD, key, report.rows, report.bad), glossary=False)
-        finish_build(writer)
+        finish_build(writer, key)
         return report
 
 
@@ -109,7 +115,7 @@ def build_encoded(
     *,
     fingerprint: str,
     vocab_size: int,
-    glossary_documents: int = GLOSSARY_DOCUMENTS,
+    glossary_documents: int = BY_SIZE,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
     """Make a collection from documents encoded elsewhere, for instance on a GPU; it starts anew each time."""
@@ -173,12 +179,28 @@ def _key(
     analyser: Analyser,
     options: IngestOptions,
     titles: bool,
-    glossary_documents: int = 0,
+    glossary_documents: int = BY_SIZE,
+    form: str | None = None,
 ) -> str:
     if not sources:
         raise InputError("No source of documents was given.")
-    kept = [options.get("most_terms", 128), titles, glossary_documents]
+    kept = [options.get("most_terms", 128), titles, glossary_documents, form]
     return source_key(sources, [kind, analyser.fingerprint, analyser.choices, kept])
+
+
+def _is_built(out: Path, key: str) -> bool:
+    """Whether `out` holds the finished collection of the sources with this key; one of others is refused."""
+    if not (out / MANIFEST).exists():
+        return False
+    manifest = read_manifest(out)
+    if not manifest.documents:
+        return False
+    if key != (manifest.source if manifest.journal is None else manifest.journal.source):
+        raise CollectionError(
+            f"{out} holds a collection of other or changed sources, or one made with other options; remove that "
+            "folder, or name another."
+        )
+    return manifest.journal is None
 
 
 def open_build(
@@ -188,7 +210,7 @@ def open_build(
     key: str,
     restart: bool,
     *,
-    glossary_documents: int = GLOSSARY_DOCUMENTS,
+    glossary_documents: int = BY_SIZE,
 ) -> Writer:
     """The writer of a build: of a new collection, or of one that an interrupted build of the same sources left."""
     if not (out / MANIFEST).exists():
@@ -234,12 +256,15 @@ def _resume(
     return ingest(writer, items, kind, key, skip, replace=replace, **options)
 
 
-def finish_build(writer: Writer) -> None:
-    """Make the collection that a build has gathered: merged, with its glossary, and free for others to change."""
+def finish_build(writer: Writer, source: str | None = None) -> None:
+    """Make the collection that a build has gathered: merged, with its glossary, and free for others to change.
+
+    `source` is the key of the sources, for those who ask later what it was built from.
+    """
     if not len(writer):
         raise InputError("The sources hold no document that can be used, so the collection is empty.")
     writer.merge()
-    writer.commit(None)
+    writer.commit(None, source=source)
     writer.calibrate()
 
 

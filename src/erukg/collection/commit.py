@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, PackedLists, damaged, join, offsets_of
+from erukg.collection.encoded import BY_SIZE, glossary_threshold
 from erukg.collection.manifest import Manifest
 from erukg.collection.postings import count_live
 from erukg.collection.segment import ROW, Forms, Segment
@@ -146,9 +147,13 @@ def derive(
 ) -> Commit:
     """The commit over these segments; a phrase is in the glossary when at least `least` documents have it.
 
+    `BY_SIZE` asks for as many as suit the number of documents.
+
     Without `glossary` that part, which takes time in proportion to the whole collection, is left empty.
     """
     frequencies = [count_live(s.postings, d) if len(d) else s.frequencies for s, d in zip(segments, dead, strict=True)]
+    if least == BY_SIZE:
+        least = glossary_threshold(sum(len(s.live(d)) for s, d in zip(segments, dead, strict=True)))
     phrases, counts, titled, numbers = _glossary(DistinctForms(*((segments, dead) if glossary else ((), ()))), least)
     if not glossary:
         numbers = [np.empty(0, np.int32)] * len(segments)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from erukg.collection.build import BUILD, OnBad, encode_rows, finish_build, ingest, open_build
-from erukg.collection.encoded import GLOSSARY_DOCUMENTS, Analyser
+from erukg.collection.encoded import BY_SIZE, Analyser
 from erukg.collection.manifest import Journal, SegmentEntry
 from erukg.collection.writer import Writer
 from erukg.io import BadDocument, InputDocument
@@ -51,7 +51,7 @@ def combine_parts(
     vocab_size: int,
     key: str,
     restart: bool = False,
-    glossary_documents: int = GLOSSARY_DOCUMENTS,
+    glossary_documents: int = BY_SIZE,
 ) -> list[tuple[int, str]]:
     """Make a collection in `out` of all parts' segments, each fetched to a path by its function.
 

@@ -11,12 +11,22 @@ from numpy.typing import NDArray
 
 from erukg.core.streams import Answer
 
-__all__ = ["GLOSSARY_DOCUMENTS", "TOP_PHRASES", "Analyser", "DocumentRecord", "EncodedDocument", "Phrase"]
+__all__ = ["BY_SIZE", "TOP_PHRASES", "Analyser", "DocumentRecord", "EncodedDocument", "Phrase", "glossary_threshold"]
 
 #: How many phrases of a document are kept (the paper's pruning strategy 1).
 TOP_PHRASES = 10
-#: How many documents a phrase must describe to be in the glossary.
-GLOSSARY_DOCUMENTS = 3
+#: Instead of how many documents a phrase must describe to be in the glossary: as many as suit a collection of its size.
+BY_SIZE = 0
+# The largest collections in which one document is enough, and in which two are.
+_ONE, _TWO = 20_000, 100_000
+
+
+def glossary_threshold(documents: int) -> int:
+    """How many documents of a collection of this size must have a phrase for it to be lent.
+
+    In a large collection a phrase of one document is mostly noise; a small one would have next to nothing to lend.
+    """
+    return 1 if documents <= _ONE else 2 if documents <= _TWO else 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""G_D: the phrases that describe at least three documents, found by hash in memory-mapped arrays."""
+"""G_D: the phrases that describe enough documents, found by hash in memory-mapped arrays."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-#: What is written: 2 says what is usual of texts like the collection's documents, which 1 does not.
+#: What is written: 2 says what is usual of texts like the collection's documents, and what it was built from.
 FORMAT_VERSION = 2
 _FORMAT = "erukg-collection"
 _LARGEST = 1 << 24
@@ -72,12 +72,13 @@ class Manifest:
     vocab_size     of the model
     weight_limit   the term weight that the largest 8-bit code stands for
     k1, b          of BM25
-    glossary_documents  how many documents a phrase must describe to be in the glossary
+    glossary_documents  how many documents a phrase must describe to be in the glossary, 0 for as many as suit its size
     derived        False while a build is under way: its glossary is made when it ends
     frozen         rare phrases were left out to save space, so nothing may be added or removed
     next_file      number of the next file to write
     commit         the file with everything that depends on all segments together
     likeness       what is usual of texts like its documents; None for small collections and those of version 1
+    source         `source_key` of what it was built from; None once it has changed, or where that was not noted
     """
 
     number: int
@@ -95,11 +96,12 @@ class Manifest:
     segments: tuple[SegmentEntry, ...] = ()
     journal: Journal | None = None
     likeness: Likeness | None = None
+    source: str | None = None
 
     @property
     def version(self) -> int:
         """The earliest format that can say all of this."""
-        return 1 if self.likeness is None else FORMAT_VERSION
+        return 1 if self.likeness is None and self.source is None else FORMAT_VERSION
 
     @property
     def documents(self) -> int:
@@ -118,8 +120,9 @@ class Manifest:
 
 def _serialise(manifest: Manifest) -> bytes:
     data = {"format": _FORMAT, "version": manifest.version, **asdict(manifest)}
-    if manifest.likeness is None:
-        del data["likeness"]
+    for optional in ("likeness", "source"):
+        if data[optional] is None:
+            del data[optional]
     data["checksum"] = hashlib.sha256(_canonical(data)).hexdigest()
     return _canonical(data)
 
@@ -188,6 +191,7 @@ def _parse(data: dict[str, Any]) -> Manifest:
         segments=tuple(map(_segment, _value(data, "segments", list))),
         journal=None if journal is None else _journal(journal),
         likeness=_likeness(data["likeness"]) if "likeness" in data else None,
+        source=_value(data, "source", str) if "source" in data else None,
     )
 
 

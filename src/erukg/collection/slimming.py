@@ -54,7 +54,16 @@ def slim(source: str | Path, out: str | Path, *, rare: int = 1, words: int | Non
             file = write_commit(commit_file, derive(merged, [NONE_DEAD], manifest.glossary_documents))
             write_manifest(
                 out,
-                replace(manifest, number=1, segments=(entry,), commit=file, journal=None, next_file=2, frozen=True),
+                replace(
+                    manifest,
+                    number=1,
+                    segments=(entry,),
+                    commit=file,
+                    journal=None,
+                    next_file=2,
+                    frozen=True,
+                    source=None,
+                ),
             )
             if manifest.likeness is not None and (rare > 1 or words is not None):
                 # Its own documents have lost words; what is usual is seen in those that still have all.

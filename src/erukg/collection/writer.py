@@ -20,7 +20,7 @@ from erukg.collection.analysis import ANALYSIS
 from erukg.collection.arrays import FileEntry
 from erukg.collection.calibration import calibrate_locked, stale
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
-from erukg.collection.encoded import GLOSSARY_DOCUMENTS, DocumentRecord, EncodedDocument
+from erukg.collection.encoded import BY_SIZE, DocumentRecord, EncodedDocument
 from erukg.collection.id_index import IdIndex
 from erukg.collection.lock import write_errors, writer_lock
 from erukg.collection.manifest import MANIFEST, Journal, Manifest, SegmentEntry, read_manifest, write_manifest
@@ -71,13 +71,13 @@ class Writer:
         vocab_size: int,
         k1: float = 0.9,
         b: float = 0.4,
-        glossary_documents: int = GLOSSARY_DOCUMENTS,
+        glossary_documents: int = BY_SIZE,
         weight_limit: float = WEIGHT_LIMIT,
     ) -> Writer:
         """A new, empty collection for the model with this fingerprint; `folder` must not hold one already."""
         if not 0 < vocab_size <= 1 << 16:
             raise InputError(f"A collection keeps term ids below 65536; the model has a vocabulary of {vocab_size}.")
-        if not (1e-6 <= k1 <= 1e3 and 0 <= b <= 1 and 1e-6 <= weight_limit <= 1e6 and glossary_documents >= 1):
+        if not (1e-6 <= k1 <= 1e3 and 0 <= b <= 1 and 1e-6 <= weight_limit <= 1e6 and glossary_documents >= 0):
             raise InputError("BM25 needs k1 above 0 and b from 0 to 1; the other numbers must be above 0.")
         folder = Path(folder)
         with write_errors(folder):
@@ -185,10 +185,11 @@ class Writer:
         if self.gathered:
             self.commit(self.manifest.journal)
 
-    def commit(self, journal: Journal | None = None, *, glossary: bool = True) -> None:
+    def commit(self, journal: Journal | None = None, *, glossary: bool = True, source: str | None = None) -> None:
         """Publish what was gathered, and how far the input has been read.
 
-        Without `glossary` only what is new takes time; there is no glossary until a later commit.
+        Without `glossary` only what is new takes time; there is no glossary until a later commit. `source` is the key
+        of the sources when the collection holds just their documents.
         """
         with write_errors(self.folder):
             if self._builder is not None and len(self._builder):
@@ -199,7 +200,7 @@ class Writer:
             stale = journal != self.manifest.journal or (glossary and not self.manifest.derived)
             if self._written or stale:
                 dead = self._mark_removed(self._replaced.values())
-                self._publish([*self.manifest.segments, *self._written], dead, journal, glossary)
+                self._publish([*self.manifest.segments, *self._written], dead, journal, glossary, source)
 
     def adopt(
         self, parts: Iterable[tuple[SegmentEntry, Callable[[Path], None]]], journal: Journal
@@ -297,7 +298,7 @@ class Writer:
                 elif any(self.manifest.segments[i].live for i in group):
                     segments, states = [self._segments[i] for i in group], [commit.states[i] for i in group]
                     entries.append(merge_segments(self._file("segment"), segments, states))
-            self._publish(entries, [], self.manifest.journal)
+            self._publish(entries, [], self.manifest.journal, source=self.manifest.source)
 
     def _file(self, kind: str) -> Path:
         self._next_file += 1
@@ -309,6 +310,7 @@ class Writer:
         dead: Sequence[NDArray[np.uint8]],
         journal: Journal | None,
         glossary: bool = True,
+        source: str | None = None,
     ) -> None:
         known = {segment.path.name: segment for segment in self._segments}
         segments = [known.get(e.file.name) or Segment.open(self.folder, e) for e in entries]
@@ -327,6 +329,7 @@ class Writer:
             segments=tuple(counted),
             commit=file,
             journal=journal,
+            source=source,
             derived=glossary,
             next_file=self._next_file,
         )

@@ -8,11 +8,15 @@ from typing import Any
 
 from erukg.core.folding import fold
 from erukg.core.inputs import TEXT_FIELDS, given_id
+from erukg.core.query_expansion import ExpandedQuery
+from erukg.core.results import Keyphrases
 from erukg.errors import InputError
 
-__all__ = ["FIELDS", "check_row", "distinct", "expand_row"]
+__all__ = ["FIELDS", "QUERY_FIELDS", "best_phrases", "check_row", "distinct", "expand_query_row", "expand_row"]
 
+#: What expansion adds to a document, and what to a query.
 FIELDS = ("present", "absent")
+QUERY_FIELDS = ("expansion",)
 
 
 def distinct(phrases: Iterable[str]) -> list[str]:
@@ -23,11 +27,21 @@ def distinct(phrases: Iterable[str]) -> list[str]:
     return list(out.values())
 
 
-def check_row(row: Mapping[str, Any], *, as_json: bool = True) -> None:
-    """Refuse a row that could not be expanded, or not be written `as_json`, before any work is done on it."""
+def best_phrases(found: Keyphrases, present: int, absent: int) -> tuple[list[str], list[str]]:
+    """The best phrases of either kind, at most so many, without those that have nothing to do with the text."""
+    kinds = (found.present[:present], found.absent[:absent])
+    first, second = ([k.phrase for k in phrases if k.score > 0] for phrases in kinds)
+    return first, second
+
+
+def check_row(row: Mapping[str, Any], *, as_json: bool = True, added: Sequence[str] = FIELDS) -> None:
+    """Refuse a row that could not be expanded, or not be written `as_json`, before any work is done on it.
+
+    `added` are the fields that expansion adds.
+    """
     if given_id(row) is None:
         raise InputError("It has neither '_id' nor 'id', so it could not be told from others.")
-    _check_fields(row)
+    _check_fields(row, added)
     if as_json:
         try:
             json.dumps(row, allow_nan=False)
@@ -35,8 +49,8 @@ def check_row(row: Mapping[str, Any], *, as_json: bool = True) -> None:
             raise InputError("It holds a number that JSON cannot have.") from error
 
 
-def _check_fields(row: Mapping[str, Any]) -> None:
-    for field in FIELDS:
+def _check_fields(row: Mapping[str, Any], added: Sequence[str]) -> None:
+    for field in added:
         if field in row:
             raise InputError(f"It has a field '{field}' already; give the file as it was before expansion.")
 
@@ -49,11 +63,24 @@ def expand_row(
     With `append` they are also added, each once, on a line of their own to the text that a search engine
     indexes: the field `text`, or the last one there of `title`, `abstract` and `text`.
     """
-    _check_fields(row)
-    out = {**row, "present": list(present), "absent": list(absent)}
-    phrases = distinct([*present, *absent])
-    if append and phrases:
-        field = next((name for name in reversed(TEXT_FIELDS) if isinstance(row.get(name), str)), "text")
-        text = row.get(field) or ""
-        out[field] = f"{text}\n{', '.join(phrases)}" if text else ", ".join(phrases)
-    return out
+    _check_fields(row, FIELDS)
+    added = {"present": list(present), "absent": list(absent)}
+    return {**row, **added, **(_appended(row, [*present, *absent]) if append else {})}
+
+
+def expand_query_row(row: Mapping[str, Any], query: ExpandedQuery, *, append: bool = False) -> dict[str, Any]:
+    """The row with `{"phrase", "kind", "weight"}` of what to search for beside it in the field `expansion`.
+
+    `append` is as in `expand_row`; words that are appended lose their weights.
+    """
+    _check_fields(row, QUERY_FIELDS)
+    added = {"expansion": [phrase.to_dict() for phrase in query.phrases]}
+    return {**row, **added, **(_appended(row, [phrase.phrase for phrase in query.phrases]) if append else {})}
+
+
+def _appended(row: Mapping[str, Any], phrases: Iterable[str]) -> dict[str, str]:
+    """The field that a search engine indexes, with the phrases on a line of their own."""
+    line = ", ".join(distinct(phrases))
+    field = next((name for name in reversed(TEXT_FIELDS) if isinstance(row.get(name), str)), "text")
+    text = row.get(field) or ""
+    return {field: f"{text}\n{line}" if text else line} if line else {}

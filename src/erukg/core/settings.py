@@ -162,6 +162,13 @@ class Settings:
         """A copy that keeps weak phrases: as search terms, those that no reader would sign find documents too."""
         return self.replace(min_confidence=0.0)
 
+    def for_own_corpus(self) -> Settings:
+        """A copy of `for_search` for documents whose neighbours are those of the corpus that is searched.
+
+        The nearest of them are about the same, and the learned ranking was made for larger collections.
+        """
+        return self.for_search().replace(neighbours=10, absent_learned=0.0)
+
     def calibrated(self, *, present: bool) -> bool:
         """Whether scores of this kind are on the scale that confidence was calibrated for: that of plain settings."""
         return all(getattr(self, name) == value for name, value in _SCALES[present].items())

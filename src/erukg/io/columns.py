@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from erukg.core.factors import FACTORS
+from erukg.core.inputs import TEXT_FIELDS, given_id
+from erukg.core.query_expansion import SearchPhrase
 from erukg.core.results import Explanation, Keyphrase, Keyphrases, Notice, RankedPhrases
 from erukg.errors import require
 
-__all__ = ["Result", "arrow_row", "csv_header", "csv_rows", "every_factor", "expanded_schema", "kinds", "result_schema"]
+__all__ = [
+    "Result",
+    "arrow_row",
+    "csv_header",
+    "csv_rows",
+    "every_factor",
+    "expanded_cells",
+    "expanded_columns",
+    "expanded_schema",
+    "kinds",
+    "result_schema",
+]
 
 Result: TypeAlias = Keyphrases | RankedPhrases
 _PURPOSE = "Writing Parquet"
@@ -107,3 +121,22 @@ def expanded_schema(schema: Any) -> Any:
     pa = require("pyarrow", "parquet", _PURPOSE)
     phrases = pa.list_(pa.string())
     return pa.schema([*schema, pa.field("present", phrases), pa.field("absent", phrases)], metadata=schema.metadata)
+
+
+def expanded_columns(*, queries: bool) -> Any:
+    """The Arrow schema of expanded queries or documents that came as JSON Lines; fields of no column are `metadata`."""
+    pa = require("pyarrow", "parquet", _PURPOSE)
+    words, phrases = pa.string(), pa.list_(pa.string())
+    if queries:
+        own = [("text", words), ("expansion", pa.list_(_arrow_type(SearchPhrase, pa)))]
+    else:
+        own = [*((name, words) for name in TEXT_FIELDS), ("present", phrases), ("absent", phrases)]
+    return pa.schema([("_id", words), *own, ("metadata", words)])
+
+
+def expanded_cells(row: Mapping[str, Any], schema: Any) -> dict[str, Any]:
+    """An expanded row as one of `expanded_columns`; what has no column is JSON in `metadata`."""
+    names = [name for name in schema.names if name not in ("_id", "metadata")]
+    others = {name: value for name, value in row.items() if name not in (*names, "_id", "id")}
+    metadata = json.dumps(others, ensure_ascii=False, allow_nan=False) if others else None
+    return {"_id": given_id(row), **{name: row.get(name) for name in names}, "metadata": metadata}

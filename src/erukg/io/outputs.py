@@ -6,7 +6,8 @@ import contextlib
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Generic, Self, TypeVar
@@ -18,11 +19,23 @@ from erukg.io.publish import publish_file, published
 from erukg.io.streams import COMPRESSED, DAMAGED, open_bytes
 from erukg.io.writers import Row, Writer
 
-__all__ = ["Output"]
+__all__ = ["Output", "Records"]
 
 # The longest line of a half-written output that is read back; a result is far shorter.
 _LONGEST_LINE = 100_000_000
 WriterT = TypeVar("WriterT", bound=Writer)
+
+
+def _id_of(lines: Sequence[str]) -> object:
+    return given_id(parse_object(lines[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """How a half-written output is read back: how many lines each record has, and where its id is in them."""
+
+    lines: int = 1
+    id: Callable[[Sequence[str]], object] = _id_of
 
 
 class Output(Generic[WriterT]):
@@ -30,7 +43,8 @@ class Output(Generic[WriterT]):
 
     A path that ends in .gz or .xz is compressed then: a compressed file cut short could not be gone on with.
 
-    resume    go on with what an interrupted run (or a finished one) has left: JSON Lines
+    resume    go on with what an interrupted run (or a finished one) has left
+    records   what it has left are lines like these; JSON Lines unless one says otherwise
     keep      called with the part that is left for a later `resume` when the work is interrupted; without it, the part
               is removed
     done      counts the ids that a resumed output already holds
@@ -42,9 +56,10 @@ class Output(Generic[WriterT]):
         writer: Callable[[IO[bytes]], WriterT],
         *,
         resume: bool = False,
+        records: Records | None = None,
         keep: Callable[[Path], None] | None = None,
     ) -> None:
-        self.path, self._keep = path, keep
+        self.path, self._records, self._keep = path, records or Records(), keep
         self.done: Counter[str] = Counter()
         self._discarded = self._written = False
         self._part: Path | None = None
@@ -61,7 +76,7 @@ class Output(Generic[WriterT]):
             if not self._part.exists() and path.exists():
                 _decompress(path, self._part)
             if self._part.exists():
-                self.done = _ids_written(self._part)
+                self.done = _ids_written(self._part, self._records)
         return self._part.open("ab" if resume else "wb")
 
     def write(self, row: Row) -> None:
@@ -124,24 +139,26 @@ def _publish(part: Path, path: Path) -> None:
     part.unlink()
 
 
-def _ids_written(part: Path) -> Counter[str]:
-    """The ids in a half-written output; a last line that was cut short is cut off."""
+def _ids_written(part: Path, records: Records) -> Counter[str]:
+    """The ids in a half-written output; a last record that was cut short is cut off."""
     done: Counter[str] = Counter()
-    good = 0
+    good = number = 0
     with part.open("r+b") as file:
-        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
-            if not line.endswith(b"\n"):
+        while True:
+            lines = [file.readline(_LONGEST_LINE) for _ in range(records.lines)]
+            if not all(line.endswith(b"\n") for line in lines):
                 break
+            number += records.lines
             try:
-                id = given_id(parse_object(line.decode("utf-8")))
-                if id is None:
+                id = records.id([line.decode("utf-8") for line in lines])
+                if not isinstance(id, str):
                     raise InputError("It has no id.")
-            except ValueError as error:  # an InputError is one too
+            except (ValueError, LookupError, TypeError) as error:  # an InputError is one too
                 raise InputError(
-                    f"Line {number} of {part} is not a result written by erukg, so it cannot be resumed; "
+                    f"Line {number} of {part} is not what erukg writes in this format, so it cannot be resumed; "
                     "remove the file or name another output."
                 ) from error
             done[id] += 1
-            good += len(line)
+            good += sum(map(len, lines))
         file.truncate(good)
     return done

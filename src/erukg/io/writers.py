@@ -11,12 +11,12 @@ from erukg.core.results import Keyphrases, RankedPhrases
 from erukg.errors import require
 from erukg.io.columns import Result, arrow_row, csv_header, csv_rows
 
-__all__ = ["CsvWriter", "JsonWriter", "ParquetWriter", "Row", "Utf8", "Writer"]
+__all__ = ["CsvWriter", "JsonWriter", "LineWriter", "ParquetWriter", "Row", "Utf8", "Writer"]
 
 _ROWS_AT_ONCE = 1024
 
-Row: TypeAlias = Result | Mapping[str, Any]
-"""A result, or a row of data that is written as it is."""
+Row: TypeAlias = Result | Mapping[str, Any] | tuple[str, ...]
+"""A result, or a row of data or lines of text that are written as they are."""
 
 
 class Writer(Protocol):
@@ -52,6 +52,20 @@ class JsonWriter:
         """There is nothing behind the last line."""
 
 
+class LineWriter:
+    """Lines of text, made elsewhere."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._write = Utf8(stream).write
+
+    def write(self, row: Row) -> None:
+        assert isinstance(row, tuple)
+        self._write("".join(f"{line}\n" for line in row))
+
+    def close(self) -> None:
+        """There is nothing behind the last line."""
+
+
 class CsvWriter:
     """CSV with a header: one row per phrase of a result."""
 
@@ -77,6 +91,7 @@ class ParquetWriter:
         self._rows: list[Mapping[str, Any]] = []
 
     def write(self, row: Row) -> None:
+        assert not isinstance(row, tuple)
         self._rows.append(arrow_row(row) if isinstance(row, Keyphrases | RankedPhrases) else row)
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()

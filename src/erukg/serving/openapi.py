@@ -44,7 +44,10 @@ class KeyphraseResults(_Results):
 
 
 class ExpandResults(_Results):
-    results: list[dict[str, Any]] = Field(description="The documents with 'present' and 'absent' added, or an 'error'.")
+    results: list[dict[str, Any]] = Field(
+        description="The documents with 'present' and 'absent' added, or an 'error'. Queries with 'expansion', a list "
+        "of {phrase, kind, weight}, and 'query' as the format takes it, null for one without words."
+    )
 
 
 class RankResults(BaseModel):

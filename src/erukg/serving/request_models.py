@@ -7,11 +7,23 @@ import json
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
+from erukg.core.query_expansion import QueryOptions
 from erukg.core.settings import STYLES, Settings
 from erukg.errors import did_you_mean
+from erukg.io.engines import Engine
+from erukg.io.lucene import FIELD, parse_fields
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
 
@@ -113,15 +125,55 @@ class KeyphrasesRequest(DocumentsRequest):
     explain: bool = Field(False, description="Explain each score.")
 
 
+def _search_field(written: str) -> str:
+    parse_fields([written])
+    return written
+
+
 class ExpandRequest(DocumentsRequest):
     model_config = _config(
-        {"documents": [{"_id": "1", "title": "Sea ice", "text": EXAMPLE_TEXT}], "append": True}, oneOf=_EITHER
+        {"documents": [{"_id": "1", "title": "Sea ice", "text": EXAMPLE_TEXT}]},
+        {"documents": [{"_id": "q1", "text": "thickness of sea ice"}], "kind": "query", "format": "elasticsearch"},
+        {"text": "thickness of sea ice", "kind": "query", "format": "lucene", "search_fields": ["text"], "weight": 0.2},
+        oneOf=_EITHER,
     )
 
-    append: bool = Field(False, description="Also append the phrases to the text.")
-    fields: list[Literal["present", "absent"]] = Field(
-        ["present", "absent"], min_length=1, max_length=2, description="Which phrases to add."
+    kind: Literal["document", "query"] = Field(
+        "document", description="query: phrases come with weights to search with, in 'expansion'."
     )
+    append: bool = Field(
+        False,
+        description="Also append the phrases to the text. This changes its word statistics and lowers precision; index "
+        "'present' and 'absent' as a field of their own instead, or search for 'expansion' with its weights.",
+    )
+    fields: list[Literal["present", "absent"]] = Field(
+        ["present", "absent"], min_length=1, max_length=2, description="Documents: which phrases to add."
+    )
+    present: int
+    absent: int
+    terms: int
+    weight: float
+    format: Engine | None = Field(
+        None, description="Queries: also give, in 'query', what this engine takes: a string or the body of a request."
+    )
+    search_fields: list[Annotated[str, AfterValidator(_search_field), Field(json_schema_extra={"pattern": FIELD})]] = (
+        Field(
+            default_factory=list,
+            max_length=100,
+            description="Queries with a format: the fields to search and what a match in each counts; by default text "
+            "and keyphrases^0.4, for lucene the parser's default field.",
+        )
+    )
+
+    @property
+    def most(self) -> tuple[int, int]:
+        """How many present and how many absent phrases; `top_k` is for both unless they are given."""
+        given = self.model_fields_set
+        present, absent = (
+            self.top_k if "top_k" in given and name not in given else value
+            for name, value in (("present", self.present), ("absent", self.absent))
+        )
+        return present, absent
 
 
 class RankRequest(_Body):
@@ -159,7 +211,7 @@ class RequestModels:
 
         self.document = _with(DocumentBody, text=(text, ...))
         self.keyphrases = _with(KeyphrasesRequest, **one_or_many, **options)
-        self.expand = _with(ExpandRequest, **one_or_many, **options)
+        self.expand = _with(ExpandRequest, **one_or_many, **options, **_expansion(min(limits.top_k, 1000)))
         self.rank = _with(RankRequest, text=(text, ...), phrases=(list[phrase], phrases), **options)
         self.baseline = _with(BaselineRequest, text=(short, ...), top_k=top_k)
 
@@ -169,6 +221,18 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 def _with(base: type[_Model], **fields: Any) -> type[_Model]:
     return create_model(base.__name__, __base__=base, **fields)
+
+
+def _expansion(most: int) -> dict[str, Any]:
+    plain = QueryOptions()
+    helps = {
+        "present": "How many phrases of the text itself, at most; 'top_k' is for both.",
+        "absent": "How many phrases of similar documents, at most.",
+        "terms": "Queries: how many of the model's best words that the query does not have, at most.",
+    }
+    counts = {name: (_number("int", 0, most, help), min(getattr(plain, name), most)) for name, help in helps.items()}
+    weight = _number("float", 0, 0.9, "Queries: the share of the longer query that its phrases have.")
+    return {**counts, "weight": (weight, plain.weight)}
 
 
 def _settings_model(defaults: Settings) -> type[SettingsBody]:
@@ -219,6 +283,8 @@ def _problem(error: ErrorDetails, model: type[BaseModel], name: str) -> Problem:
             return Problem(413, f"{where} has more than {error['ctx']['max_length']} entries; send fewer at a time.")
         case "too_short":
             return Problem(422, f"{where} is empty; give at least one entry.")
+        case "value_error":
+            return Problem(422, f"{where}: {error['ctx']['error']}")
         case "string_unicode":
             return Problem(422, f"{where} holds half of a surrogate pair; send valid Unicode.")
     schema, given = _schema_at(model, error["loc"]), shown(error["input"])

@@ -118,7 +118,7 @@ class Service:
         return await self._documents(request, self.models.keyphrases, make)
 
     async def expand(self, request: Request) -> Response:
-        """Documents with their keyphrases added in separate fields, for a search engine."""
+        """For a search engine: documents with their keyphrases in separate fields, or queries with weighted phrases."""
         make = partial(tasks.expand_tasks, self.generator, self.limits.characters)
         return await self._documents(request, self.models.expand, make)
 

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from erukg.core.expansion import FIELDS, expand_row
+from erukg.core.expansion import FIELDS, best_phrases, expand_query_row, expand_row
 from erukg.core.inputs import TEXT_FIELDS, document_from, given_id
+from erukg.core.query_expansion import ExpandedQuery, QueryOptions
+from erukg.core.settings import Settings
 from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
+from erukg.io.engines import search_query
 from erukg.serving.document_queue import Task
 from erukg.serving.encoding_cache import EncodingCache
 from erukg.serving.problems import Problem
@@ -47,8 +50,9 @@ def keyphrase_tasks(
 
 
 def expand_tasks(generator: KeyphraseGenerator, characters: int, request: ExpandRequest) -> list[Task]:
-    """One task per document for `/v1/expand`."""
-    settings = request.settings.apply(generator.settings)
+    """One task per document or query for `/v1/expand`."""
+    expand = _expand_query if request.kind == "query" else _expand_document
+    settings = _for_search(request, generator.settings)
 
     def work(number: int, given: Any) -> bytes:
         if not isinstance(given, dict):
@@ -56,17 +60,42 @@ def expand_tasks(generator: KeyphraseGenerator, characters: int, request: Expand
         document = document_from(given, "documents", number)
         if len(document.text) > characters:
             raise InputError(f"The document is longer than {characters} characters; split it.")
-        _check_sendable(expand_row(given, (), ()))  # also refuses expanded ones, before any work on them
-        found = generator.generate(document.text, request.top_k, settings, id=given_id(given))
-        kinds = {
-            kind: [k.phrase for k in phrases if k.score > 0] if kind in request.fields else []
-            for kind, phrases in zip(FIELDS, (found.present, found.absent), strict=True)
-        }
-        row = expand_row(given, kinds["present"], kinds["absent"], append=request.append)
-        return dump({name: value for name, value in row.items() if name not in FIELDS or name in request.fields})
+        return dump(expand(generator, given, document.text, settings, request))
 
     rows = request.documents if request.many else [{TEXT_FIELDS[-1]: request.text}]
     return [partial(work, number, given) for number, given in enumerate(rows)]
+
+
+def _for_search(request: ExpandRequest, own: Settings) -> Settings:
+    """Nothing is withheld from a search engine, unless the request says so."""
+    chosen, named = request.settings.apply(own), request.settings.model_fields_set - {"style"}
+    return chosen.for_search().replace(**{name: getattr(chosen, name) for name in named})
+
+
+def _expand_document(
+    generator: KeyphraseGenerator, given: dict[str, Any], text: str, settings: Settings, request: ExpandRequest
+) -> dict[str, Any]:
+    _check_sendable(expand_row(given, (), ()))  # also refuses expanded ones, before any work on them
+    most = request.most
+    found = generator.generate(text, max(most), settings, id=given_id(given))
+    lists = zip(FIELDS, best_phrases(found, *most), strict=True)
+    kinds = {kind: phrases if kind in request.fields else [] for kind, phrases in lists}
+    row = expand_row(given, kinds["present"], kinds["absent"], append=request.append)
+    return {name: value for name, value in row.items() if name not in FIELDS or name in request.fields}
+
+
+def _expand_query(
+    generator: KeyphraseGenerator, given: dict[str, Any], text: str, settings: Settings, request: ExpandRequest
+) -> dict[str, Any]:
+    id = given_id(given)
+    _check_sendable(expand_query_row(given, ExpandedQuery(text)))
+    if request.format is not None and "query" in given:
+        raise InputError("It has a field 'query' already, which is where the query for the engine goes; rename it.")
+    found = generator.expand_query(text, QueryOptions(request.weight, *request.most, request.terms), settings, id=id)
+    row = expand_query_row(given, found, append=request.append)
+    if request.format is not None:
+        row["query"] = search_query(found, request.format, request.search_fields)
+    return row
 
 
 def _check_sendable(row: Mapping[str, Any]) -> None:

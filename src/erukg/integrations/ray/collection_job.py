@@ -16,7 +16,7 @@ from erukg.collection.analyser import choices_of
 from erukg.collection.arrays import FileEntry, checksum
 from erukg.collection.build import IngestReport
 from erukg.collection.distributed import check_target, combine_parts, write_part
-from erukg.collection.encoded import GLOSSARY_DOCUMENTS, TOP_PHRASES, Analyser
+from erukg.collection.encoded import BY_SIZE, TOP_PHRASES, Analyser
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.writer import PART_DOCUMENTS
 from erukg.core.settings import Settings
@@ -43,14 +43,14 @@ class CollectionJob(Job):
     most_terms: int = 128
     phrases: int = TOP_PHRASES
     choices: Settings = field(default_factory=Settings)
-    glossary_documents: int = GLOSSARY_DOCUMENTS
+    glossary_documents: int = BY_SIZE
     titles: bool = True
 
     def settings(self) -> dict[str, Any]:
         return {
             "command": "collection build",
             "terms": self.most_terms,
-            "glossary_documents": self.glossary_documents,
+            "glossary_documents": self.glossary_documents or "by size",
             "titles": self.titles,
             **choices_of(self.phrases, self.choices),
             **Job.settings(self),

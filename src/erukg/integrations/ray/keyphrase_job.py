@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from erukg.collection import bundled_collection
 from erukg.collection.manifest import read_manifest
-from erukg.core.expansion import check_row, expand_row
+from erukg.core.expansion import best_phrases, check_row, expand_row
 from erukg.core.results import Keyphrases
 from erukg.core.runner import Request
 from erukg.core.settings import Settings
@@ -40,7 +40,8 @@ class KeyphraseJob(Job):
     """`generate`, `extract` or `expand`, as the commands of these names; only `expand` keeps the rows.
 
     `model` and `collection` are folders or URIs, None for the bundled ones, False for no collection. `form` is "jsonl"
-    or "parquet"; expanded rows are written in the form they had.
+    or "parquet"; expanded rows are written in the form they had, with `present` and `absent` phrases at most, other
+    results have `top_k` of each.
     """
 
     command: str
@@ -48,6 +49,8 @@ class KeyphraseJob(Job):
     tagger: str = "model"
     language: Literal["en"] | None = None
     top_k: int = 10
+    present: int = 10
+    absent: int = 20
     explain: bool = False
     append: bool = False
     form: str = "jsonl"
@@ -64,12 +67,16 @@ class KeyphraseJob(Job):
             "collection": self._collection_key(),
             "tagger": self.tagger,
             "language": self.language,
-            "top_k": self.top_k,
+            **({"present": self.present, "absent": self.absent} if self.keeps_rows else {"top_k": self.top_k}),
             "explain": self.explain,
             "append": self.append,
             "form": "as the input" if self.keeps_rows else self.form,
             **self._choices().to_dict(),
         }
+
+    @property
+    def _most(self) -> int:
+        return max(self.present, self.absent) if self.keeps_rows else self.top_k
 
     def _choices(self) -> Settings:
         return self.choices.extraction() if self.command == "extract" else self.choices
@@ -103,13 +110,13 @@ class KeyphraseJob(Job):
             language=self.language,
         )
         if self.device is None:
-            return partial(generator.stream, top_k=self.top_k, explain=self.explain, threads=self.threads)
+            return partial(generator.stream, top_k=self._most, explain=self.explain, threads=self.threads)
         from erukg.gpu import DeviceRunner
 
         # The processes around a GPU stay from one partition to the next.
         loaded: Any = generator
         runner = DeviceRunner(loaded.backend, loaded.background)
-        return runner.open(generator, Request(self.top_k, generator.settings, self.explain), self.threads).run
+        return runner.open(generator, Request(self._most, generator.settings, self.explain), self.threads).run
 
     def process(
         self, loaded: Stream, partition: Partition, documents: Iterator[InputDocument], store: Store, on_bad: OnBad
@@ -131,7 +138,7 @@ class KeyphraseJob(Job):
                 if found is None:
                     on_bad(BadDocument(document.place, str(answer.error)))
                 elif self.keeps_rows:
-                    phrases = ([k.phrase for k in kind if k.score > 0] for kind in (found.present, found.absent))
+                    phrases = best_phrases(found, self.present, self.absent)
                     yield expand_row(document.fields or {}, *phrases, append=self.append)
                 else:
                     yield found
