@@ -49,13 +49,12 @@ class _Job(Job):
 
 
 def _base(style: Settings, values: Mapping[str, Any]) -> Settings:
-    return style.for_own_corpus() if values["own"] else style.for_search()
+    # Whoever names a collection to expand with searches its documents.
+    return style.for_own_corpus() if values["own"] or values["collection"] is not None else style.for_search()
 
 
 @app.command()
-@options(
-    without={"format", "explain", "input_format", "max_pdf_seconds", "abstain", "min_confidence", "top_k"}, base=_base
-)
+@options(without={"format", "explain", "input_format", "max_pdf_seconds", "min_confidence", "top_k"}, base=_base)
 def expand(
     phrases: Phrases,
     target: Target,

@@ -163,11 +163,12 @@ class Settings:
         return self.replace(min_confidence=0.0)
 
     def for_own_corpus(self) -> Settings:
-        """A copy of `for_search` for documents whose neighbours are those of the corpus that is searched.
+        """A copy of `for_search` for when the collection is the corpus that is searched.
 
-        The nearest of them are about the same, and the learned ranking was made for larger collections.
+        The nearest of its documents are about the same, and no text is foreign to it. The learned ranking was made for
+        larger collections.
         """
-        return self.for_search().replace(neighbours=10, absent_learned=0.0)
+        return self.for_search().replace(neighbours=10, absent_learned=0.0, abstain=False)
 
     def calibrated(self, *, present: bool) -> bool:
         """Whether scores of this kind are on the scale that confidence was calibrated for: that of plain settings."""
