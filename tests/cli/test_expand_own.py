@@ -54,7 +54,8 @@ def test_documents_get_phrases_of_the_others(expand: Run, tiny_model: Path, corp
     assert found.exit_code == 3, found.output
     folder = tmp_path / "out.jsonl.collection"
     assert found.stderr.count("neither '_id' nor 'id'") == 1
-    assert f"erukg expand QUERIES --queries --collection {folder}" in found.stderr.splitlines()[-1]
+    told = f"erukg expand QUERIES --queries --collection {folder} --model {tiny_model}"
+    assert found.stderr.splitlines()[-1].endswith(told)
     assert verify(folder) == []
     assert info(folder).documents == 122
     generator = KeyphraseGenerator.from_pretrained(tiny_model, folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from erukg.cli._cluster import Job, run_on_ray
-from erukg.cli._common import SOME_SKIPPED, say
+from erukg.cli._common import SOME_SKIPPED, choose_device, say
 from erukg.cli._expansion import ExpandFormat, Phrases, Target
 from erukg.cli._options import InputOptions, option, options
 from erukg.cli._own import build_own
@@ -91,8 +92,8 @@ def expand(
     if folder is not None:
         if "-" in source.paths:
             raise typer.BadParameter("It reads the documents twice, so name a file.", param_hint="--own")
+        parts = replace(parts, collection=str(folder), device=choose_device(parts.device) or "cpu")
         build_own(folder, source.paths, parts, settings, job.threads, lines.limits)
-        parts = replace(parts, collection=str(folder))
     generator = parts.load()
 
     def work(items: Any) -> Any:
@@ -104,9 +105,9 @@ def expand(
         process(source, rows.open(), work, rows.row_of())
     except typer.Exit as end:
         if end.exit_code == SOME_SKIPPED:
-            _tell_own(folder)
+            _tell_own(folder, parts.model)
         raise
-    _tell_own(folder)
+    _tell_own(folder, parts.model)
 
 
 def _own_folder(job: _Job, phrases: Phrases) -> Path:
@@ -135,11 +136,12 @@ def _own_folder(job: _Job, phrases: Phrases) -> Path:
     return output.with_name(f"{output.name}.collection")
 
 
-def _tell_own(folder: Path | None) -> None:
+def _tell_own(folder: Path | None, model: str | None) -> None:
     if folder is not None:
+        named = "" if model is None else f" --model {shlex.quote(model)}"
         say(
             f"The collection of these documents is in {folder}; expand queries with it: "
-            f"erukg expand QUERIES --queries --collection {folder}"
+            f"erukg expand QUERIES --queries --collection {shlex.quote(str(folder))}{named}"
         )
 
 
