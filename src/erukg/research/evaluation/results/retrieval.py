@@ -22,10 +22,11 @@ _INTRODUCTION = f"""\
 BM25 (k1 = 0.9, b = 0.4), with what a method adds. Phrases in queries have weights, beside which the query's own words
 keep theirs; phrases of documents stand in a field of their own, with its own statistics and a boost of 0.4, and not in
 the text. RM3 (30 terms) is the one to beat: it makes queries longer without any model. The controls show what is gained
-without keyphrases, or by adding them as the paper does. The weights of phrases, the boost and
-the fusion were chosen by figures on acm-cr, cisi, cranfield, csfcube and nfcorpus, while RM3 has only 10 and 30 terms to
-choose from; so leads on those sets flatter our methods, and small ones mean nothing. Every interval is that of one
-comparison, and there are many.
+without keyphrases, or by adding them as the paper does.
+
+The weights of phrases, the boost and the fusion were chosen by figures on acm-cr, cisi, cranfield, csfcube and
+nfcorpus, while RM3 has only 10 and 30 terms to choose from; so leads on those sets flatter our methods, and small ones
+mean nothing. Every interval is that of one comparison, and there are many.
 
 Read nDCG@10 first. R@1000 as others publish it rewards queries that match more documents, whichever they are; so
 {PADDED} is what it would be on average if every run were filled up to 1,000 with the other documents in random order.
