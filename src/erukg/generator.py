@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from erukg.backends import OnnxBackend, find_device, find_model
 from erukg.backends.threads import ThreadRunner, ordered_map
 from erukg.collection import Collection, bundled_collection
-from erukg.core.generator import Generator
+from erukg.core.search_generator import SearchGenerator
 from erukg.core.settings import Settings
 from erukg.core.tagging import Tagger
 from erukg.errors import InputError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["KeyphraseGenerator", "load_analyser"]
 
 
-class KeyphraseGenerator(Generator):
+class KeyphraseGenerator(SearchGenerator):
     """Finds the phrases that describe a text, both those in it and those not. Thread-safe.
 
     >>> generator = KeyphraseGenerator.from_pretrained()

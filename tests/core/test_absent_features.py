@@ -153,7 +153,8 @@ def features_of(world: World, chosen: list[int]) -> NDArray[np.float32]:
     profile = TextProfile.of(
         np.array(world.text, np.int32),
         np.array(world.classes, np.int32),
-        terms_of(world.present),
+        pool.terms,
+        np.arange(len(world.present)),
         np.array(world.scores),
     )
     glossary = Titles(world.titled)

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from erukg.core import scoring
+from erukg.core.absent_features import GROUPS
 from erukg.core.backend import Pieces
 from erukg.core.neighbours import Neighbourhood, Terms, WeightedTerms
-from erukg.core.ranking import Weights
+from erukg.core.pool import Pool
+from erukg.core.ranking import Weights, rank_pool
+from erukg.core.settings import Settings
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.5]), max_size=40), st.integers(0, 45))
@@ -56,6 +60,26 @@ def test_neighbours_weights_are_read_only_when_they_count() -> None:
     assert weights.mixed(0.5).tolist() == [3.0]
     assert weights.neighbours.tolist() == [4.0]
     assert read == [1]
+
+
+@given(st.lists(st.lists(st.sampled_from([3, 7, 9]), max_size=3), max_size=8))
+def test_a_learned_ranking_is_asked_only_for_phrases_that_say_something(phrases: list[list[int]]) -> None:
+    weights = combined({3: 0, 7: 2, 9: 0})
+    indptr = np.cumsum([0, *map(len, phrases)])
+    terms = Terms(indptr, np.array([i for phrase in phrases for i in phrase], np.int32))
+    asked: list[tuple[int, list[int], list[float]]] = []
+
+    def learned(rows: NDArray[np.int64], terms: Terms, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        for k, row in enumerate(rows.tolist()):
+            pieces = slice(terms.indptr[k], terms.indptr[k + 1])
+            asked.append((row, terms.ids[pieces].tolist(), weights[pieces].tolist()))
+        return np.zeros((len(rows), len(GROUPS)))
+
+    pool = Pool.of(terms, phraseness_neighbours=np.ones(len(terms)))
+    found = rank_pool(pool, weights, Settings(), present=False, limit=len(terms), learned=learned)
+    telling = [i for i, phrase in enumerate(phrases) if 7 in phrase]
+    assert asked == [(i, phrases[i], [2.0 if piece == 7 else 0.0 for piece in phrases[i]]) for i in telling]
+    assert sorted(found.pool.tolist()) == telling
 
 
 def test_a_word_weighs_as_much_as_its_pieces() -> None:

@@ -48,7 +48,8 @@ def test_nothing_to_walk_through() -> None:
     none.check(len(FEATURES))
     rows = np.ones((4, len(FEATURES)), np.float32)
     assert none.contributions(rows, GROUP_OF, len(GROUPS)).tolist() == [[0.0] * len(GROUPS)] * 4
-    leaves = replace(random_trees(trees=2), roots=np.array([3, 4], np.int32))
+    number, value = np.zeros(2, np.int32), np.ones(2, np.float32)
+    leaves = Trees(np.arange(2, dtype=np.int32), number - 1, value, number, number, value)
     leaves.check(len(FEATURES))
     assert not leaves.contributions(rows, GROUP_OF, len(GROUPS)).any()
     assert random_trees().contributions(rows[:0], GROUP_OF, len(GROUPS)).shape == (0, len(GROUPS))
@@ -62,9 +63,13 @@ def test_nothing_to_walk_through() -> None:
         ("left", 8, 0),  # into the tree before
         ("left", 7, -1),
         ("right", 7, 14),
+        ("right", 2, 7),  # into the tree behind
+        ("right", 7, 8),  # where the left goes
+        ("feature", 7, -1),  # nobody comes to the nodes below
         ("right", 8, 2**31 - 1),
         ("roots", 1, 14),
         ("roots", 0, -1),
+        ("roots", 1, 0),  # the same tree twice
         ("feature", 0, len(FEATURES)),
         ("threshold", 1, np.nan),
         ("value", 5, np.nan),

@@ -20,6 +20,7 @@ _COMMANDS = lazy_group(
     LazyCommand("extract", _GENERATE, "Keyphrases in the text only, without a background collection."),
     LazyCommand("rank", _GENERATE, "Score your own phrases (a thesaurus, tags) against documents."),
     LazyCommand("expand", "erukg.cli.expand", "Keyphrases into a search engine's documents or queries."),
+    LazyCommand("encode", "erukg.cli.encode", "Sparse vectors of documents and queries, for vector search."),
     LazyCommand("serve", "erukg.cli.serve", "An HTTP service, with a page to look at keyphrases."),
     LazyCommand("report", "erukg.cli.report", "Documents and their keyphrases as one HTML file to look at."),
     LazyCommand("collection", "erukg.cli.collection", "Build, extend, check and search background collections.", True),

@@ -12,7 +12,7 @@ from erukg.collection.segment import ROW
 from erukg.core.kernels import kernel
 from erukg.core.neighbours import FEW, MORE, Neighbourhood, Support, WeightedTerms
 
-__all__ = ["LazyNeighbourhood", "collect_phrases", "sum_by_phrase", "support_of"]
+__all__ = ["LazyNeighbourhood", "collect_phrases", "sum_by_phrase"]
 
 
 @dataclass(eq=False)
@@ -64,56 +64,64 @@ def collect_phrases(
 
 
 @kernel()
-def _sum_support(
-    places: NDArray[np.int64],
+def _sum_up(
+    keys: NDArray[np.int64],
+    bits: int,
     neighbours: NDArray[np.int64],
     probabilities: NDArray[np.float64],
     titled: NDArray[np.bool_],
     shares: NDArray[np.float64],
+    phrases: NDArray[np.int64],
+    totals: NDArray[np.float64],
+    holders: NDArray[np.int64],
     out: NDArray[np.float32],
-) -> None:
-    """Fill the rows of `out`, in the order of `Support`; its row 4 must be above every place at first."""
-    for k in range(places.size):
-        phrase, i = places[k], neighbours[k]
+) -> int:
+    """Fill the arrays, and the rows of `out` in the order of `Support`, for each distinct phrase; how many there are.
+
+    A key is a phrase and, in its last `bits`, the place of one of its holders; they are ascending.
+    """
+    n = -1
+    for key in keys:
+        phrase, k = key >> bits, key & ((1 << bits) - 1)
+        i = neighbours[k]
+        if n < 0 or phrases[n] != phrase:
+            n += 1
+            phrases[n], totals[n], holders[n] = phrase, 0.0, 0
+            out[:, n] = 0
+            out[4, n] = shares.size
         gain = probabilities[k] * shares[i]
+        totals[n] += gain
+        holders[n] += 1
         if i < FEW:
-            out[0, phrase] += gain
-            out[2, phrase] += 1
+            out[0, n] += gain
+            out[2, n] += 1
         if i < MORE:
-            out[1, phrase] += gain
-            out[3, phrase] += 1
-        if i < out[4, phrase]:
-            out[4, phrase] = i
-            out[5, phrase] = shares[i] / shares[0]
-        out[6, phrase] += probabilities[k] / (10 + i)
+            out[1, n] += gain
+            out[3, n] += 1
+        if i < out[4, n]:
+            out[4, n] = i
+            out[5, n] = shares[i] / shares[0]
+        out[6, n] += probabilities[k] / (10 + i)
         if titled[k]:
-            out[7, phrase] += shares[i]
+            out[7, n] += shares[i]
+    return n + 1
 
 
-def support_of(
-    phrase_ids: NDArray[np.int64],
+def sum_by_phrase(
     phrases: NDArray[np.int64],
     neighbours: NDArray[np.int64],
     probabilities: NDArray[np.float64],
     titled: NDArray[np.bool_],
     shares: NDArray[np.float64],
-) -> Support:
-    """What speaks for each of the distinct phrases, given all of the neighbours' phrases."""
-    out = np.zeros((8, len(phrase_ids)), np.float32)
-    out[4] = len(shares)
-    _sum_support(np.searchsorted(phrase_ids, phrases), neighbours, probabilities, titled, shares, out)
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], Support]:
+    """The distinct ones of the neighbours' phrases, ascending, the share and the holders of each, and its support."""
+    n, bits = len(phrases), len(phrases).bit_length()
+    # No two keys are equal, so the quickest way of sorting keeps the order of a phrase's holders.
+    keys = np.sort((phrases << bits) + np.arange(n))
+    distinct, totals, holders = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
+    out = np.empty((len(Support._fields), n), np.float32)
+    found = _sum_up(keys, bits, neighbours, probabilities, titled, shares, distinct, totals, holders, out)
+    out = out[:, :found]
     out[0] /= shares[:FEW].sum()
     out[1] /= shares[:MORE].sum()
-    return Support(*out)
-
-
-def sum_by_phrase(
-    phrases: NDArray[np.int64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Distinct phrases, ascending, the sum of each one's values, and how many they are."""
-    if not len(phrases):
-        return phrases, values, phrases
-    order = np.argsort(phrases, kind="stable")
-    phrases = phrases[order]
-    first = np.flatnonzero(np.append(True, phrases[1:] != phrases[:-1]))
-    return phrases[first], np.add.reduceat(values[order], first), np.diff(first, append=len(phrases))
+    return distinct[:found], totals[:found].astype(np.float32), holders[:found], Support(*out)

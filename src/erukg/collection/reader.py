@@ -21,7 +21,7 @@ from erukg.collection.commit import Commit, open_commit
 from erukg.collection.glossary import MappedGlossary
 from erukg.collection.likeness import NEAREST, signals
 from erukg.collection.manifest import Manifest, read_manifest
-from erukg.collection.neighbourhood import LazyNeighbourhood, collect_phrases, sum_by_phrase, support_of
+from erukg.collection.neighbourhood import LazyNeighbourhood, collect_phrases, sum_by_phrase
 from erukg.collection.postings import BLOCK, DAMAGED
 from erukg.collection.search import Excluded, QueryLists, SearchedDocuments, best_first, idf, norms, scan, scan_order
 from erukg.collection.segment import Segment
@@ -44,6 +44,13 @@ class Hits:
     documents: NDArray[np.int64]
     scores: NDArray[np.float32]
     fit: float | None = None
+
+
+class _Known(NamedTuple):
+    """What is known of some terms: in how many documents each occurs; for each segment which it has, and where."""
+
+    frequencies: NDArray[np.int64]
+    places: list[tuple[NDArray[Any], NDArray[Any]]]
 
 
 class _Task(NamedTuple):
@@ -158,10 +165,13 @@ class Collection:
 
     def search_terms(self, query: Query, n: int, *, exclude: str | None = None) -> Hits:
         """`search` for a text that is analysed already."""
+        return self._search(query, self._look_up(query.terms), n, exclude)
+
+    def _search(self, query: Query, known: _Known, n: int, exclude: str | None) -> Hits:
         n = min(n, len(self))
         if n <= 0 or not len(query.terms):
             return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
-        tasks = self._tasks(query, exclude)
+        tasks = self._tasks(query, known, exclude)
         if len(tasks) == 1 or self._threads == 1:
             return self._run(tasks, n)
         found = list(self._executor.map(lambda task: self._run([task], n), tasks))
@@ -178,8 +188,8 @@ class Collection:
         scores, documents = best_first(scores[:size], documents[:size], n)
         return Hits(documents, scores)
 
-    def _tasks(self, query: Query, exclude: str | None) -> list[_Task]:
-        frequencies, found = self._look_up(query.terms)
+    def _tasks(self, query: Query, known: _Known, exclude: str | None) -> list[_Task]:
+        frequencies, found = known
         factors = (query.counts * idf(frequencies, len(self))).astype(np.float32)
         excluded = Excluded(
             np.uint64(query.key), np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
@@ -203,10 +213,9 @@ class Collection:
 
     def frequencies(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
         """In how many documents each of these terms occurs."""
-        return self._look_up(terms)[0]
+        return self._look_up(terms).frequencies
 
-    def _look_up(self, terms: NDArray[np.uint64]) -> tuple[NDArray[np.int64], list[tuple[NDArray[Any], NDArray[Any]]]]:
-        """The terms' document frequencies; for each segment which of them it has, and where in its vocabulary."""
+    def _look_up(self, terms: NDArray[np.uint64]) -> _Known:
         frequencies = np.zeros(len(terms), np.int64)
         found: list[tuple[NDArray[Any], NDArray[Any]]] = []
         for segment, state in zip(self._segments, self._commit.states, strict=True):
@@ -216,9 +225,9 @@ class Collection:
             place = place[which]
             frequencies[which] += state.frequencies[place]
             found.append((which, place))
-        if np.any(frequencies > len(self)):
+        if frequencies.max(initial=0) > len(self):
             raise damaged(self.folder, "its document frequencies are too high")
-        return frequencies, found
+        return _Known(frequencies, found)
 
     def live_rows(self) -> Iterator[tuple[Segment, NDArray[np.int64]]]:
         """Every segment, and the rows of it that are not removed."""
@@ -251,6 +260,8 @@ class Collection:
         documents = np.asarray(documents, np.int64)
         if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
             raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
+        if len(lists) == 1:
+            return lists[0].strings(documents)
         out = np.empty(len(documents), object)
         for i, which, rows in self._by_segment(documents):
             out[which] = lists[i].strings(rows)
@@ -269,14 +280,18 @@ class Collection:
     def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
         """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
         query = analyse(text)
-        return self.gather(self.with_fit(query, self.search_terms(query, n, exclude=exclude), n))
+        known = self._look_up(query.terms)
+        return self.gather(self.with_fit(query, self._search(query, known, n, exclude), n, known.frequencies))
 
-    def with_fit(self, query: Query, hits: Hits, n: int) -> Hits:
-        """The `n` best hits of a query, and how much its text is like the documents; unknown if too few were wanted."""
+    def with_fit(self, query: Query, hits: Hits, n: int, frequencies: NDArray[np.int64] | None = None) -> Hits:
+        """The `n` best hits of a query, and how much its text is like the documents; unknown if too few were wanted.
+
+        The `frequencies` of its terms are looked up if they are not given.
+        """
         usual = self.manifest.likeness
         if usual is None or n < NEAREST:
             return hits
-        weights = idf(self.frequencies(query.terms), len(self))
+        weights = idf(self.frequencies(query.terms) if frequencies is None else frequencies, len(self))
         found = signals(query.counts, weights, int(query.counts.sum()), hits.scores)
         return replace(hits, fit=-math.inf if found is None else usual.fit(found))
 
@@ -286,16 +301,16 @@ class Collection:
             return replace(Neighbourhood.empty(), fit=hits.fit)
         shares = hits.scores.astype(np.float64) / hits.scores.sum(dtype=np.float64)
         phrases, neighbours, probabilities, titled = self._phrases(hits.documents)
-        phrase_ids, phrase_shares, holders = sum_by_phrase(phrases, probabilities * shares[neighbours])
+        phrase_ids, phrase_shares, holders, support = sum_by_phrase(phrases, neighbours, probabilities, titled, shares)
         return LazyNeighbourhood(
             hits.documents,
             shares.astype(np.float32),
             phrase_ids,
-            phrase_shares.astype(np.float32),
+            phrase_shares,
             partial(self._term_weights, hits.documents, shares),
             fit=hits.fit,
             phrase_holders=holders,
-            support=support_of(phrase_ids, phrases, neighbours, probabilities, titled, shares),
+            support=support,
             phrase_owners=(phrases, neighbours),
         )
 
@@ -350,13 +365,11 @@ class Collection:
         else:
             phrases, neighbours, *_ = self._phrases(neighbourhood.documents)
         chosen = np.flatnonzero(np.isin(phrases, wanted))
-        phrases, neighbours = phrases[chosen], neighbours[chosen]
-        # Neighbours are numbered best first, so their number orders by share.
-        numbers = sorted(set(neighbours.tolist()))
-        documents = neighbourhood.documents[numbers]
-        told = self.ids(documents), neighbourhood.shares[numbers].tolist(), self.titles(documents)
-        known = {i: Source(*one) for i, *one in zip(numbers, *told, strict=True)}
         holders: dict[int, list[int]] = {phrase: [] for phrase in wanted.tolist()}
-        for phrase, i in zip(phrases.tolist(), neighbours.tolist(), strict=True):
+        for phrase, i in zip(phrases[chosen].tolist(), neighbours[chosen].tolist(), strict=True):
             holders[phrase].append(i)
+        numbers = list({i for held in holders.values() for i in held})
+        documents, shares = neighbourhood.documents[numbers], neighbourhood.shares[numbers].tolist()
+        known = dict(zip(numbers, map(Source, self.ids(documents), shares, self.titles(documents)), strict=True))
+        # Neighbours are numbered best first, so their number orders by share.
         return [tuple([known[i] for i in sorted(holders[phrase])]) for phrase in wanted.tolist()]

@@ -1,6 +1,6 @@
 """What the learned ranking of absent phrases reads of each of them: a row per phrase, a column per feature.
 
-Everything is an array operation over what generation has at hand anyway: the neighbours' support, the weights of the
+Everything is computed from what generation has at hand anyway: the neighbours' support, the weights of the
 phrase's word pieces, the stems that it shares with the text and with its best phrases, and what the collection knows.
 """
 
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.kernels import kernel
 from erukg.core.neighbours import Glossary, Terms
 from erukg.core.pool import Pool
 
@@ -72,14 +73,21 @@ class TextProfile:
     heads: Floats
 
     @classmethod
-    def of(cls, text: NDArray[np.int32], classes: NDArray[np.int32], present: Terms, scores: Floats) -> TextProfile:
-        """The profile of a text with these pieces, whose `present` phrases come best first with their scores."""
+    def of(
+        cls,
+        text: NDArray[np.int32],
+        classes: NDArray[np.int32],
+        terms: Terms,
+        present: NDArray[np.int64],
+        scores: Floats,
+    ) -> TextProfile:
+        """The profile of a text with these pieces, whose present phrases are those rows of `terms`, best first."""
         n = int(classes.max(initial=0)) + 1
         found, standing, heads = np.zeros(n, np.bool_), np.zeros(n), np.zeros(n)
         own = classes[text].astype(np.int64)
         found[own] = True
-        pairs = np.unique(own[:-1] * n + own[1:])
-        best = present.take(np.arange(min(len(present), _COMPARED)))
+        pairs = np.sort(own[:-1] * n + own[1:])
+        best = terms.take(present[:_COMPARED])
         if len(best):
             share = scores[: len(best)] / scores[0]
             filled = np.flatnonzero(np.diff(best.indptr))
@@ -104,54 +112,83 @@ def absent_features(
     assert pool.begins is not None
     own = len(pool) - len(pool.support.few)
     support, ids = pool.support.take(rows - own), pool.glossary_ids[rows]
-    starts, ends, lengths = terms.indptr[:-1], terms.indptr[1:], np.diff(terms.indptr)
     counts, titled = pool.commonness[rows], glossary.titled(ids)
-    classes = profile.classes[terms.ids].astype(np.int64)
-    standing = profile.standing[classes]
-    begins = pool.begins[pool.terms.rows(rows)[1]]
-    return np.stack(
-        [
-            _log(support.few),
-            _log(support.more),
-            _log(pool.phraseness_neighbours[rows]),
-            support.few_holders,
-            support.more_holders,
-            pool.holders[rows],
-            support.best,
-            support.likeness,
-            _log(support.near),
-            _log(support.titled),
-            np.log1p(titled),
-            (titled + 0.5) / (counts + 2),
-            np.log(counts),
-            _log(np.add.reduceat(weights, starts) / lengths),
-            np.minimum.reduceat(weights, starts),
-            np.maximum.reduceat(weights, starts),
-            weights[starts],
-            weights[ends - 1],
-            np.add.reduceat(profile.found[classes].astype(np.float64), starts) / lengths,
-            _pairs(classes, starts, profile) / np.maximum(lengths - 1, 1),
-            np.add.reduceat(standing, starts) / lengths,
-            np.minimum.reduceat(standing, starts),
-            np.maximum.reduceat(standing, starts),
-            profile.heads[classes[ends - 1]],
-            np.add.reduceat(begins.astype(np.float64), starts),
-        ],
-        axis=1,
-        dtype=np.float32,
-        casting="same_kind",
+    known = (
+        _log(support.few),
+        _log(support.more),
+        _log(pool.phraseness_neighbours[rows]),
+        support.few_holders,
+        support.more_holders,
+        pool.holders[rows],
+        support.best,
+        support.likeness,
+        _log(support.near),
+        _log(support.titled),
+        np.log1p(titled),
+        (titled + 0.5) / (counts + 2),
+        np.log(counts),
     )
+    out = np.empty((len(FEATURES), len(rows)), np.float32)
+    for column, values in enumerate(known):
+        out[column] = values
+    text = profile.classes, profile.found, profile.pairs, profile.standing, profile.heads
+    _read_pieces(rows, pool.terms.indptr, pool.begins, terms.indptr, terms.ids, weights, *text, out[len(known) :])
+    # A column is read at a time.
+    return out.T
 
 
-def _pairs(classes: NDArray[np.int64], starts: NDArray[np.int64], profile: TextProfile) -> Floats:
-    """How many neighbouring pieces of each phrase are neighbours in the text as well."""
-    known = np.zeros(len(classes))
-    pairs = classes[:-1] * len(profile.found) + classes[1:]
-    if len(pairs) and len(profile.pairs):
-        place = np.minimum(np.searchsorted(profile.pairs, pairs), len(profile.pairs) - 1)
-        known[1:] = profile.pairs[place] == pairs
-        known[starts] = 0  # the piece before belongs to another phrase
-    return np.asarray(np.add.reduceat(known, starts), np.float64)
+@kernel()
+def _read_pieces(
+    rows: NDArray[np.int64],
+    pool_indptr: NDArray[np.int64],
+    begins: NDArray[np.bool_],
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    weights: Floats,
+    classes: NDArray[np.int32],
+    found: NDArray[np.bool_],
+    pairs: NDArray[np.int64],
+    standing: Floats,
+    heads: Floats,
+    out: NDArray[np.float32],
+) -> None:
+    """Fill the last features, from "weight" on, a column of `out` per phrase: all that its pieces tell."""
+    for i in range(rows.size):
+        first, stop = indptr[i], indptr[i + 1]
+        n = stop - first
+        if n == 0:  # in a damaged collection
+            out[:, i] = 0
+            continue
+        weight = mean = 0.0
+        shared = beside = words = 0
+        least = lowest = np.inf
+        most = highest = -np.inf
+        before = np.int64(-1)
+        for j in range(first, stop):
+            c = np.int64(classes[ids[j]])
+            weight += weights[j]
+            least, most = min(least, weights[j]), max(most, weights[j])
+            mean += standing[c]
+            lowest, highest = min(lowest, standing[c]), max(highest, standing[c])
+            if found[c]:
+                shared += 1
+                if before >= 0:
+                    pair = before * found.size + c
+                    place = np.searchsorted(pairs, pair)
+                    if place < pairs.size and pairs[place] == pair:
+                        beside += 1
+            before = c if found[c] else np.int64(-1)
+        for j in range(pool_indptr[rows[i]], pool_indptr[rows[i] + 1]):
+            words += begins[j]
+        out[0, i] = np.log(max(weight / n, _TINY))
+        out[1, i], out[2, i] = least, most
+        out[3, i], out[4, i] = weights[first], weights[stop - 1]
+        out[5, i] = shared / n
+        out[6, i] = beside / max(n - 1, 1)
+        out[7, i] = mean / n
+        out[8, i], out[9, i] = lowest, highest
+        out[10, i] = heads[classes[ids[stop - 1]]]
+        out[11, i] = words
 
 
 def _log(values: NDArray[Any]) -> NDArray[Any]:

@@ -15,15 +15,13 @@ from erukg.core.analysis import Analysis, Prepared, analyse
 from erukg.core.backend import Backend, Encoding
 from erukg.core.document import Document
 from erukg.core.explaining import explain_score
-from erukg.core.inputs import as_item, check_items, single_item
+from erukg.core.inputs import as_item, check_items, checked_count, single_item
 from erukg.core.learned import AbsentCandidates, LearnedRanking
 from erukg.core.merging import Merged, rank_present
 from erukg.core.neighbours import Background, Glossary, Neighbourhood
-from erukg.core.new_words import NewWords
 from erukg.core.notices import LanguageOf, notices_of, unlike_collection, withholds_absent
 from erukg.core.phrase_list import PhraseList
 from erukg.core.phrase_ranking import PhraseRanker
-from erukg.core.query_expansion import ExpandedQuery, QueryOptions, weigh_query
 from erukg.core.ranking import Ranked
 from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
 from erukg.core.runner import Request, Runner, SerialRunner
@@ -68,7 +66,6 @@ class Generator:
         self._runner: Runner = runner or self._default_runner()
         self._ranker = PhraseRanker(backend)
         self._learned = LearnedRanking(backend)
-        self._new_words = NewWords(backend, self._glossary)
 
     def generate(
         self,
@@ -83,7 +80,7 @@ class Generator:
 
         `id` names the document, in the result and so that a collection holding it does not return it as a neighbour.
         """
-        request = Request(_checked(top_k), settings or self.settings, explain)
+        request = Request(checked_count(top_k), settings or self.settings, explain)
         return self._generate(single_item(text, id), request)
 
     def extract(
@@ -161,7 +158,7 @@ class Generator:
         no item ends the stream. The work is done on all cores (or `threads`), with exactly the results of one item at
         a time; on a GPU, up to rounding.
         """
-        request = Request(_checked(top_k), settings or self.settings, explain)
+        request = Request(checked_count(top_k), settings or self.settings, explain)
         return self._runner.generate(self, check_items(items), request, threads)
 
     def generate_batch(
@@ -210,7 +207,7 @@ class Generator:
         the text calls up too, and by their likeness. What is hardly about the text scores 0 and comes last. Phrases in
         the text have `spans`. A `PhraseList` from `phrase_list` saves preparing a long list for every text.
         """
-        limit = None if top_k is None else _checked(top_k)
+        limit = None if top_k is None else checked_count(top_k)
         listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
         return list(self._rank(single_item(text, id), listed, chosen, limit, explain).phrases)
 
@@ -225,7 +222,7 @@ class Generator:
         threads: int | None = None,
     ) -> Iterator[Answer[ItemT, RankedPhrases]]:
         """`rank` of the same phrases for each item, as `stream`."""
-        limit = None if top_k is None else _checked(top_k)
+        limit = None if top_k is None else checked_count(top_k)
         listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
 
         def rank(item: ItemT) -> RankedPhrases:
@@ -246,41 +243,6 @@ class Generator:
         """The results of `rank_stream`, in order; a bad item's result is empty, and its `error` says why."""
         answers = self.rank_stream(items, phrases, settings, top_k=top_k, explain=explain, threads=threads)
         return (or_error(answer, RankedPhrases) for answer in answers)
-
-    def expand_query(
-        self,
-        query: str,
-        options: QueryOptions | None = None,
-        settings: Settings | None = None,
-        *,
-        id: str | None = None,
-    ) -> ExpandedQuery:
-        """What to search for beside the query's own words: phrases of it and of similar documents, with weights."""
-        return self._expand(single_item(query, id), options or QueryOptions(), settings or self.settings)
-
-    def expand_queries(
-        self,
-        items: Iterable[ItemT],
-        options: QueryOptions | None = None,
-        settings: Settings | None = None,
-        *,
-        threads: int | None = None,
-    ) -> Iterator[Answer[ItemT, ExpandedQuery]]:
-        """`expand_query` for each item, as `stream`."""
-        chosen, used = options or QueryOptions(), settings or self.settings
-
-        def expand(item: ItemT) -> ExpandedQuery:
-            return self._expand(item, chosen, used)
-
-        return self._runner.map(partial(attempt, expand), check_items(items), threads)
-
-    def _expand(self, item: object, options: QueryOptions, settings: Settings) -> ExpandedQuery:
-        given, chosen = as_item(item), settings.for_search()
-        prepared = self.prepare(item, chosen, more_terms=self._new_words.terms if options.terms else None)
-        encoding = self.backend.encode(prepared.pieces, prepared.terms)
-        found = self.complete(prepared, encoding, max(options.present, options.absent), chosen)
-        terms = self._new_words.best(given.text, prepared, encoding, options.terms) if options.terms else ()
-        return weigh_query(given.text, found, terms, options)
 
     def _generate(self, item: object, request: Request) -> Keyphrases:
         prepared = self.prepare(item, request.settings)
@@ -379,9 +341,3 @@ def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:
     marked = np.zeros(int(ids.max(initial=-1)) + 1, np.bool_)
     marked[ids] = True
     return np.flatnonzero(marked).astype(np.int32)
-
-
-def _checked(top_k: object) -> int:
-    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
-        raise InputError(f"top_k must be a whole number of 0 or more, not {top_k!r}.")
-    return top_k

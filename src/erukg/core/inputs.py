@@ -16,6 +16,7 @@ __all__ = [
     "Item",
     "as_item",
     "check_items",
+    "checked_count",
     "document_from",
     "given_id",
     "single_item",
@@ -158,3 +159,10 @@ def _kind(value: object) -> str:
         type(None): "None",
     }
     return names.get(type(value), type(value).__name__)
+
+
+def checked_count(count: object, name: str = "top_k") -> int:
+    """The number of results asked for, if it is one."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise InputError(f"{name} must be a whole number of 0 or more, not {count!r}.")
+    return count

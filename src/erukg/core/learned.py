@@ -59,8 +59,7 @@ class LearnedRanking:
         return AbsentCandidates(pool.glossary_ids[rows], features)
 
     def _profile(self, analysis: Analysis, present: Ranked) -> TextProfile:
-        phrases = analysis.pool.terms.take(present.pool)
-        return TextProfile.of(analysis.pieces.ids, self._classes, phrases, present.scores)
+        return TextProfile.of(analysis.pieces.ids, self._classes, analysis.pool.terms, present.pool, present.scores)
 
     @cached_property
     def _classes(self) -> NDArray[np.int32]:

@@ -119,6 +119,13 @@ def rank_pool(
     mixed = weights.mixed(settings.alpha if present else settings.absent_alpha)
     chosen, pieces = pool.terms.rows(rows)
     terms = weights.index(chosen)
+    informativeness = scoring.informativeness(mixed, terms, gamma)
+    telling = np.flatnonzero(informativeness > 0)
+    if len(telling) < len(rows):
+        # The others, most of the neighbours' phrases, score 0 whatever else speaks for them.
+        rows, informativeness = rows[telling], informativeness[telling]
+        chosen, pieces = pool.terms.rows(rows)
+        terms = weights.index(chosen)
     whole = cover = lead = least = np.ones(len(rows))
     if present and settings.balance:
         lead, least = scoring.balances(weights.words, pool.words[rows])
@@ -133,7 +140,7 @@ def rank_pool(
         pool,
         rows,
         phraseness=scoring.mix(settings.beta, pool.phraseness_document[rows], pool.phraseness_neighbours[rows]),
-        informativeness=scoring.informativeness(mixed, terms, gamma),
+        informativeness=informativeness,
         lead=lead,
         least=least,
         whole_words=whole,

@@ -15,7 +15,7 @@ __all__ = ["Trees"]
 
 @kernel()
 def _walk(
-    features: NDArray[np.float32],
+    columns: NDArray[np.float32],
     groups: NDArray[np.int32],
     roots: NDArray[np.int32],
     feature: NDArray[np.int32],
@@ -25,22 +25,41 @@ def _walk(
     value: NDArray[np.float32],
     out: NDArray[np.float64],
 ) -> None:
-    """Add to `out`, a row for each row of features, what the splits on each group's features change on the way."""
+    """Add to `out`, a row for each entry of a feature's column, what the splits on each group's features change.
+
+    All rows go through a tree side by side: each of its nodes moves those that have come to it and turn right to a
+    place of their own. To compare all of them, many at a time, is far quicker than to guess where a single one turns.
+    """
+    rows = columns.shape[1]
+    at = np.empty(rows, np.int32)
+    place = np.empty(feature.size, np.int32)
+    gains = np.empty((feature.size, out.shape[1]))  # on the way to each place
     for tree in range(roots.size):
-        for row in range(features.shape[0]):
-            node = roots[tree]
-            while feature[node] >= 0:
-                f = feature[node]
-                child = left[node] if features[row, f] <= threshold[node] else right[node]
-                out[row, groups[f]] += value[child] - value[node]
-                node = child
+        at[:] = place[roots[tree]] = gains[0] = 0
+        used = np.int32(1)
+        for node in range(roots[tree], roots[tree + 1] if tree + 1 < roots.size else feature.size):
+            f, low, high, here = feature[node], left[node], right[node], place[node]
+            if f < 0:
+                continue
+            place[low], place[high] = here, used
+            gains[used] = gains[here]
+            gains[here, groups[f]] += value[low] - value[node]
+            gains[used, groups[f]] += value[high] - value[node]
+            column, limit = columns[f], threshold[node]
+            for row in range(rows):
+                at[row] = used if (at[row] == here) & (not column[row] <= limit) else at[row]
+            used += np.int32(1)
+        for row in range(rows):
+            slot = np.uint64(at[row])  # a sign would have to be looked at
+            for group in range(out.shape[1]):
+                out[row, group] += gains[slot, group]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trees:
     """An ensemble of trees whose nodes lie end to end.
 
-    roots      the first node of each tree
+    roots      the first node of each tree; the others follow, every one behind its parent
     feature    the feature that a node asks for; -1 for leaves
     threshold  rows whose feature is at most this go to `left`, the others to `right`
     value      what the tree would say if it ended at the node
@@ -57,12 +76,15 @@ class Trees:
         """Refuse arrays that would lead out of themselves or round in circles: they may come from anywhere."""
         n = len(self.feature)
         inner = np.flatnonzero(self.feature >= 0)
+        ends = np.append(self.roots, n)[np.searchsorted(self.roots, inner, side="right")]
+        sides = self.left, self.right
         sound = (
-            len(self.threshold) == len(self.left) == len(self.right) == len(self.value) == n
-            and bool(np.all((self.roots >= 0) & (self.roots < n)))
-            and bool(np.all(self.feature < features))
-            # A child always lies behind its parent, so every way ends.
-            and all(bool(np.all((side[inner] > inner) & (side[inner] < n))) for side in (self.left, self.right))
+            all(len(array) == n for array in (self.threshold, self.value, *sides))
+            and bool(np.all(self.feature < features) and np.all(np.diff(self.roots) > 0))
+            # A child always lies behind its parent and in the same tree, so every way ends ...
+            and all(bool(np.all((side[inner] > inner) & (side[inner] < ends))) for side in sides)
+            # ... and there is exactly one to each node.
+            and np.array_equal(np.sort(np.concatenate([self.roots, *(side[inner] for side in sides)])), np.arange(n))
             and bool(np.all(np.isfinite(self.value)) and not np.any(np.isnan(self.threshold)))
         )
         if not sound:
@@ -74,5 +96,5 @@ class Trees:
         """For each row what the features of each group add to the sum of the trees, beside what all rows share."""
         out = np.zeros((len(features), n_groups))
         tree = self.roots, self.feature, self.threshold, self.left, self.right, self.value
-        _walk(features, groups, *tree, out)
+        _walk(np.ascontiguousarray(features.T), groups, *tree, out)
         return out
