@@ -193,10 +193,10 @@ def test_fused_queries_by_hand() -> None:
 
 
 def test_sparse_search_by_hand() -> None:
-    index = SparseIndex([([3, 1], [0.5, 0.25]), ([1], [2.0]), ([], [])], 5)
-    # N = 3: term 1 is in two vectors, term 3 in one, terms 0, 2 and 4 in none.
-    one, two = math.log(1 + 2.5 / 1.5), math.log(1 + 1.5 / 2.5)
-    assert index.scores(([3, 1, 4], [1.0, 2.0, 9.0])) == pytest.approx([0.5 * one + 0.5 * two, 4 * two, 0])
+    index = SparseIndex([([3, 1], [0.5, 0.25]), ([1], [2.0]), ([], [])], "model", 5)
+    # One vector has no term and does not count. Of the other two, term 1 is in both and term 3 in one.
+    assert index.counts.idf()[[3, 1]] == pytest.approx([math.log(1 + 1.5 / 1.5), math.log(1 + 0.5 / 2.5)])
+    assert index.scores(([3, 1, 4], [1.0, 2.0, 9.0])) == pytest.approx([0.5 + 0.5, 4, 0])
 
 
 def test_scores_are_fused_on_one_scale() -> None:

@@ -92,8 +92,10 @@ class SetRunner:
     def _encoded_scores(self, encoder: Encoder, queries: Sequence[Record]) -> Iterator[NDArray[np.float64]]:
         if self._sparse is None or self._sparse[0] is not encoder.system:
             self._sparse = (encoder.system, encoder.index(self._context, fresh=self._fresh))
-        for query, vector in zip(queries, encoder.vectors(query.text for query in queries), strict=True):
-            scores = self._sparse[1].scores(vector)
+        index = self._sparse[1]
+        vectors = encoder.vectors((query.text for query in queries), index.counts)
+        for query, vector in zip(queries, vectors, strict=True):
+            scores = index.scores(vector)
             if encoder.fused:
                 scores = fuse(scores, self._context.index.scores(query_weights(query.text)))
             yield scores

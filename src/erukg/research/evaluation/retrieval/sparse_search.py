@@ -16,11 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.backends.threads import ordered_map
-from erukg.collection.search import idf
-from erukg.core.backend import MARK, Backend
-from erukg.core.document import Document
 from erukg.core.inputs import given_id
+from erukg.core.sparse import TERMS, TermCounts
 from erukg.errors import InputError
 from erukg.research.evaluation.datasets import content_hash, read_by_id
 from erukg.research.evaluation.formats import Record
@@ -33,21 +30,7 @@ from erukg.research.evaluation.store import LineStore
 
 __all__ = ["Encoder", "SparseIndex", "fuse"]
 
-TERMS = 128
-_DIGITS = 4
 Vector: TypeAlias = tuple[list[int], list[float]]
-
-
-def _vector(backend: Backend, text: str) -> Vector:
-    """The terms of the largest weights, largest first, and the weights."""
-    pieces = backend.pieces(Document.parse(text).words)
-    if not len(pieces.ids):
-        return [], []
-    weights = backend.encode(pieces, np.arange(backend.vocab_size, dtype=np.int32)).weights.astype(float)
-    weights[backend.term_kinds == MARK] = 0.0
-    best = np.argsort(-weights, kind="stable")[:TERMS]
-    best = best[weights[best] > 0]
-    return best.tolist(), [float(f"{weight:.{_DIGITS}g}") for weight in weights[best].tolist()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +54,17 @@ class Encoder:
             out |= {"encoded": self.encoded.name, "sha256": content_hash(self.encoded)}
         return out
 
-    def vectors(self, texts: Iterable[str]) -> Iterator[Vector]:
-        backend = self.system.generator.backend
-        return ordered_map(lambda text: _vector(backend, text), texts, self.system.threads)
+    def vectors(self, texts: Iterable[str], idf: TermCounts | None = None) -> Iterator[Vector]:
+        """Of documents, or with `idf` of queries."""
+        answers = self.system.generator.encode_stream(texts, TERMS, idf=idf, threads=self.system.threads)
+        for answer in answers:
+            vector = answer.unwrap()
+            yield list(vector.indices), list(vector.values)
 
     def index(self, context: SetContext, *, fresh: bool = False) -> SparseIndex:
         """Of all documents of the set; their vectors are kept in the store, document by document."""
-        documents, vocabulary = context.data.documents, self.system.generator.backend.vocab_size
+        documents, backend = context.data.documents, self.system.generator.backend
+        vocabulary = backend.vocab_size
         if self.encoded is not None:
             given = read_by_id(self.encoded, lambda row, _: _parse(row, vocabulary))
             for document in documents:
@@ -86,7 +73,7 @@ class Encoder:
                         f"{self.encoded} has no line for the document '{document.id}'; it is of another set, or not "
                         "complete."
                     )
-            return SparseIndex([given[document.id] for document in documents], vocabulary)
+            return SparseIndex([given[document.id] for document in documents], backend.term_space, vocabulary)
         done: dict[str, Vector] = {}
         store = None
         if context.store is not None:
@@ -108,7 +95,7 @@ class Encoder:
                 for id, vector in self._encode(missing, context):
                     done[id] = vector
                     store.append({"id": id, "indices": vector[0], "values": vector[1]})
-        return SparseIndex([done[document.id] for document in documents], vocabulary)
+        return SparseIndex([done[document.id] for document in documents], backend.term_space, vocabulary)
 
     def _encode(self, missing: Sequence[Record], context: SetContext) -> Iterator[tuple[str, Vector]]:
         total = len(context.data.documents)
@@ -144,21 +131,23 @@ def _vector_in(row: Mapping[str, Any], vocabulary: int) -> Vector | None:
 
 
 class SparseIndex:
-    """Vectors of documents, by term."""
+    """Vectors of documents, by term; `counts` are those for queries."""
 
-    def __init__(self, vectors: Sequence[Vector], vocabulary: int) -> None:
+    def __init__(self, vectors: Sequence[Vector], term_space: str, vocabulary: int) -> None:
         self.size = len(vectors)
+        self.counts = TermCounts(term_space, vocabulary)
+        for terms, _ in vectors:
+            self.counts.add(terms)
         documents = np.repeat(np.arange(self.size, dtype=np.int32), [len(terms) for terms, _ in vectors])
-        terms = np.fromiter((term for terms, _ in vectors for term in terms), np.int32, len(documents))
+        indices = np.fromiter((term for terms, _ in vectors for term in terms), np.int32, len(documents))
         weights = np.fromiter((weight for _, weights in vectors for weight in weights), np.float32, len(documents))
-        self._postings = Postings(terms, documents, weights, vocabulary)
-        # A term of no document adds nothing whatever its idf.
-        self._idf = idf(self._postings.frequencies, self.size)
+        self._postings = Postings(indices, documents, weights, vocabulary)
 
     def scores(self, query: Vector) -> NDArray[np.float64]:
+        """The dot products with the vector of a query that has idf in it."""
         out = np.zeros(self.size)
         for term, weight in sorted(zip(*query, strict=True)):
-            self._postings.add(out, term, weight * self._idf[term])
+            self._postings.add(out, term, weight)
         return out
 
 
