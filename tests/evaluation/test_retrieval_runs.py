@@ -297,12 +297,13 @@ def test_comparison_is_by_query(folder: Path) -> None:
 
 
 def test_everything_is_compared_with_bm25_and_rm3(folder: Path) -> None:
-    names = ["bm25", "rm3", "rm3-30", "title", "doct5query"]
+    names = ["bm25", "rm3", "rm3-30", "title", "neighbours-rm3", "doct5query"]
     results = list(run(folder, names).values())
     pairs = dict.fromkeys((c.first, c.second) for c in compare_all(results, [("title", "rm3")], samples=20))
     assert list(pairs) == [
-        *((name, "bm25") for name in ("rm3", "rm3-30", "title")),
-        *((name, "rm3-30") for name in ("bm25", "rm3", "title")),
+        *((name, "bm25") for name in ("rm3", "rm3-30", "title", "neighbours-rm3")),
+        *((name, "rm3-30") for name in ("bm25", "rm3", "title", "neighbours-rm3")),
+        *((name, "neighbours-rm3") for name in ("bm25", "rm3", "rm3-30", "title")),
         ("title", "rm3"),
     ]
 

@@ -34,8 +34,8 @@ Methods: TypeAlias = Annotated[
         "--method",
         "-m",
         help="Ways to search, separated by commas: bm25, rm3, rm3-30, doct5query; the controls title, neighbours, "
-        "query-appended, appended; query, query-terms, fused; document, own; both, both-terms, both-fused; sparse, "
-        "sparse-fused. [default: all]",
+        "neighbours-rm3, query-appended, appended; query, query-terms, fused; document, own; both, both-terms, "
+        "both-fused; sparse, sparse-fused. [default: all]",
         show_default=False,
     ),
 ]
@@ -82,6 +82,6 @@ ComparedMethods: TypeAlias = Annotated[
     typer.Option(
         metavar="A B",
         help="Two methods as the table names them: A minus B with intervals, by set. All methods are compared with "
-        "bm25 and rm3-30 without being asked.",
+        "bm25, rm3-30 and neighbours-rm3 without being asked.",
     ),
 ]

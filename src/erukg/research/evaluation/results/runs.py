@@ -36,6 +36,7 @@ _NAMES = {
     "bm25": "BM25",
     "rm3": "RM3 (10 terms)",
     "rm3-30": "RM3 (30 terms)",
+    "neighbours-rm3": "neighbours + RM3",
     "doct5query": "docT5query",
 }
 

@@ -44,6 +44,7 @@ GROUPS = {
     "Controls": {
         "title": "the title once more as a field",
         "neighbours": "tf-idf terms of each document's 10 nearest as a field",
+        "neighbours-rm3": "neighbours and rm3-30: longer documents and queries without a model",
         "query-appended": "phrases behind the query's text, as in the paper",
         "appended": "phrases behind the documents' text, as in the paper",
     },
@@ -68,8 +69,8 @@ GROUPS = {
 }
 """By group and name what a method is, in the order of reports."""
 METHODS = {name: text for group in GROUPS.values() for name, text in group.items()}
-REFERENCES = ("bm25", "rm3-30")
-"""What every method is compared with."""
+REFERENCES = ("bm25", "rm3-30", "neighbours-rm3")
+"""What every method is compared with: no expansion, and the best without a model, of queries and of both sides."""
 
 BOOST = 0.4
 """Of a field beside the text."""
@@ -185,6 +186,7 @@ _PLAIN: dict[str, Callable[[], Method]] = {
     "rm3-30": partial(Method, "rm3-30", "rm3-30", QueryPlan(_FEEDBACK)),
     "title": lambda: Method("title", "title", field=Titles()),
     "neighbours": lambda: Method("neighbours", "neighbours", field=NeighbourTerms()),
+    "neighbours-rm3": lambda: Method("neighbours-rm3", "neighbours-rm3", QueryPlan(_FEEDBACK), field=NeighbourTerms()),
 }
 """Methods without keyphrases."""
 
