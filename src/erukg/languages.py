@@ -10,6 +10,8 @@ __all__ = ["NAMES", "language_of"]
 # A text is called foreign only when English is next to impossible. Of 4,300 English texts, their titles and 1,100
 # queries of three words and more, this is said of none; prose in other languages is many orders of magnitude below.
 _LEAST_ENGLISH = 0.003
+# And while English is not ruled out altogether, as in "zika virus vaccine trial", another one has to stand out.
+_NO_ENGLISH, _STANDS_OUT = 1e-6, 0.4
 
 #: py3langid's codes of languages, and their names in English.
 NAMES = dict(
@@ -42,9 +44,11 @@ _loaded: list[Any] = []
 def language_of(text: str) -> str | None:
     """The English name of the text's language; None when that may be English, or it is no language at all."""
     ranked = _identifier().rank(text)
-    if dict(ranked)["en"] >= _LEAST_ENGLISH:
+    language, likely = ranked[0]
+    english = dict(ranked)["en"]
+    if english >= _LEAST_ENGLISH or (english >= _NO_ENGLISH and likely < _STANDS_OUT):
         return None
-    return NAMES.get(ranked[0][0])
+    return NAMES.get(language)
 
 
 def _identifier() -> Any:

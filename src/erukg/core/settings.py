@@ -159,8 +159,8 @@ class Settings:
         return self.replace(alpha=1.0, beta=1.0)
 
     def for_search(self) -> Settings:
-        """A copy that withholds nothing: as search terms, phrases that no reader would sign find documents too."""
-        return self.replace(abstain=False, min_confidence=0.0)
+        """A copy that keeps weak phrases: as search terms, those that no reader would sign find documents too."""
+        return self.replace(min_confidence=0.0)
 
     def calibrated(self, *, present: bool) -> bool:
         """Whether scores of this kind are on the scale that confidence was calibrated for: that of plain settings."""
