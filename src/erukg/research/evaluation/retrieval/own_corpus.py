@@ -13,7 +13,6 @@ from erukg.backends.threads import ordered_map
 from erukg.collection import Collection
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
-from erukg.collection.encoded import GLOSSARY_DOCUMENTS
 from erukg.collection.manifest import MANIFEST, read_manifest
 from erukg.core.settings import Settings
 from erukg.generator import KeyphraseGenerator
@@ -27,8 +26,6 @@ from erukg.research.evaluation.systems import System
 
 __all__ = ["OwnCorpus"]
 
-_SMALL = 20_000
-
 
 def _settings(settings: Settings) -> Settings:
     """For a collection that is the corpus itself: few neighbours, and no ranking learned on another collection."""
@@ -37,7 +34,7 @@ def _settings(settings: Settings) -> Settings:
 
 def _glossary_documents(documents: int) -> int:
     """How many documents a phrase must describe; in a small corpus hardly any describes several."""
-    return 1 if documents < _SMALL else GLOSSARY_DOCUMENTS
+    return 1 if documents <= 20_000 else 2 if documents <= 100_000 else 3
 
 
 def _is_complete(folder: Path) -> bool:
