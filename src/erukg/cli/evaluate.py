@@ -184,8 +184,7 @@ def retrieval(
     from erukg.research.evaluation.retrieval.retrieval_report import print_report, to_json
 
     wanted = [name.strip() for names in method or [",".join(METHODS)] for name in names.split(",") if name.strip()]
-    changes = ["abstain=false", "min_confidence=0", *(settings or ())]  # as erukg expand
-    systems = _systems(system, _options(model, collection, paper, changes, threads))
+    systems = _systems(system, _options(model, collection, paper, settings, threads))
     given = DocumentFiles(expanded, own_expanded, encoded)
     methods = make_methods(wanted, systems, top_k=top_k, files=given, predicted_queries=predicted_queries, t5=t5)
     for name in compare or ():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -63,6 +64,12 @@ class GeneratorSystem:
             "top_k": DEPTH,
             "code": source_hash(*SOURCES, *(() if self._tagger is None else ("taggers.py",))),
         }
+
+    def for_search(self) -> GeneratorSystem:
+        """The same system with the settings that phrases for search engines are made with."""
+        out = copy(self)
+        out.settings = self.settings.for_search()
+        return out
 
     @property
     def threads(self) -> int | None:

@@ -148,8 +148,9 @@ class _Parts:
     """What methods with one system's keyphrases are made of, shared between them."""
 
     def __init__(self, system: System, top_k: int, files: DocumentFiles) -> None:
-        self.system, self._top_k, self._files = system, top_k, files
-        self._source = FirstPhrases(system, files.expanded, max(top_k, _ABSENT))
+        self.system = system.for_search() if isinstance(system, GeneratorSystem) else system  # as erukg expand
+        self._top_k, self._files = top_k, files
+        self._source = FirstPhrases(self.system, files.expanded, max(top_k, _ABSENT))
         self._own_source: FirstPhrases | None = None
 
     def appended(self) -> BestPhrases:
