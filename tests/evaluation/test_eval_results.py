@@ -57,8 +57,8 @@ def stored(
     )
     write_set(folder / "beir" / "sea")
     run(
-        *("retrieval", folder / "beir", *common, "-m", "bm25,query,doct5query", "-s", "erukg-extract"),
-        *("-o", folder / "ret.json"),
+        *("retrieval", folder / "beir", *common, "-m", "query,title,bm25,doct5query,rm3-30", "-s", "erukg-extract"),
+        *("--compare", "query", "title", "--samples", 50, "-o", folder / "ret.json"),
     )
     (folder / "case.jsonl").write_text(
         json.dumps({"id": "the document", "title": "Sea ice", "abstract": "Passive radar images | of sea ice."})
@@ -258,8 +258,7 @@ def test_labels_name_no_paths() -> None:
         assert label({"name": name}) == shown
     described = {"name": "tfidf:/c/acm.jsonl.xz", "description": {"corpus": {"documents": 50_000}}}
     assert label(described) == "TF-IDF (50,000 documents)"
-    described = {"name": "both", "description": {"query_expansion": {"system": "erukg-generate"}}}
-    assert label(described) == "both, erukg generate"
+    assert label({"name": "rm3-30"}) == "RM3 (30 terms)"
     assert key("embedrank:/x/m") == key("embedrank:/y/m") != key("embedrank:/y/n")
 
 
@@ -275,7 +274,53 @@ def test_nothing_is_shown_of_what_was_not_given(stored: Path, tmp_path: Path) ->
     page = readme.read_text()
     assert "## Keyphrases" not in page
     assert "## Ablations" not in page
-    assert [path.name for path in plots] == ["retrieval-R100.svg", "retrieval-nDCG10.svg"]
+    assert [path.name for path in plots] == ["retrieval-nDCG10.svg", "retrieval-R100.svg"]
+
+
+def test_methods_stand_in_groups_and_beside_rm3(stored: Path, tmp_path: Path) -> None:
+    report = json.loads((stored / "ret.json").read_text())
+    page = write_results(paths(stored, "ret"), tmp_path)[0].read_text()
+    table = page.split("### nDCG@10 (%)")[1].split("###")[0]
+    assert [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| ")][2:] == [
+        "| *Baselines*",
+        "| BM25",
+        "| RM3 (30 terms)",
+        "| docT5query",
+        "| *Controls*",
+        "| title",
+        "| *Keyphrases in queries*",
+        "| query",
+    ]
+    assert "| title | the title once more as a field |" in page
+    assert "Models: tiny (" in page
+    assert "| query minus title | sea | nDCG@10 |" in page.split("### Other differences")[1]
+    (found,) = (
+        c["result"]
+        for c in report["comparisons"]
+        if (c["first"], c["second"], c["measure"]) == ("query", "bm25", "R@100")
+    )
+    minus = page.split("### Minus BM25")[1].split("###")[0]
+    (row,) = (line for line in minus.splitlines() if line.startswith("| query | "))
+    points, low, high = (f"{100 * found[name]:+.1f}" for name in ("difference", "low", "high"))
+    assert row.split(" | ")[2].replace("*", "") == f"{points} ({low} … {high})"
+
+
+def test_where_rm3_wins_is_said(stored: Path, tmp_path: Path) -> None:
+    report = json.loads((stored / "ret.json").read_text())
+    made = {"difference": -0.021, "low": -0.03, "high": -0.01}
+    for c in report["comparisons"]:
+        if (c["first"], c["second"]) in (("query", "rm3-30"), ("title", "rm3-30")):
+            c["result"] |= {"nDCG@10": made, "R@100": {**made, "high": 0.01}}.get(
+                c["measure"], {"difference": 0.02, "low": 0.01, "high": 0.03}
+            )
+    (tmp_path / "made.json").write_text(json.dumps(report))
+    page = write_results([tmp_path / "made.json"], tmp_path / "r")[0].read_text()
+    ahead = page.split("RM3 (30 terms) is ahead")[1].split("###")[0]
+    assert "- nDCG@10: of query on sea by 2.1*.\n" in ahead
+    assert "- R@100: of query on sea by 2.1.\n" in ahead
+    assert "- R@1000 padded: of none of the methods" in ahead
+    assert "title" not in ahead
+    assert "| query | **-2.1** (-3.0 … -1.0) | -2.1 (-3.0 … +1.0) | **+2.0** (+1.0 … +3.0) |" in page
 
 
 def test_other_sets_get_a_part_of_their_own_and_other_figures_another_name(stored: Path, tmp_path: Path) -> None:

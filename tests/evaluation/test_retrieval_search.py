@@ -1,4 +1,4 @@
-"""BM25 and RM3 against numbers worked out by hand and against bm25s; trec_eval's measures likewise."""
+"""BM25, RM3, fields, weighted queries and vectors against numbers worked out by hand and bm25s; measures likewise."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from erukg.collection.analysis import stems
+from erukg.core.query_expansion import ExpandedQuery, SearchPhrase
 from erukg.errors import InputError
-from erukg.research.evaluation.retrieval.index import Index, TokenisedCorpus, query_weights
+from erukg.research.evaluation.retrieval.index import Fields, Index, TokenisedCorpus, query_weights
 from erukg.research.evaluation.retrieval.measures import average, score
+from erukg.research.evaluation.retrieval.queries import fused, weighted
 from erukg.research.evaluation.retrieval.rm3 import RM3
+from erukg.research.evaluation.retrieval.sparse_search import SparseIndex, fuse
 
 WORDS = "cat dog bird fish tree river stone cloud wind snow fire lamp".split()
 
@@ -107,16 +110,96 @@ def test_measures_by_hand() -> None:
     qrels = {"a": {"d1": 2, "d3": 1, "d9": 0}, "b": {"d1": 1}, "c": {"r": 1, "lost": 1}}
     many = {f"x{i:03}": 1000.0 - i for i in range(150)} | {"r": 880.5}
     run = {"a": {"d2": 3.0, "d1": 2.0, "d3": 1.0}, "b": {}, "c": many, "unasked": {"d1": 1.0}}
-    scores = score("s", ["a", "b", "c"], qrels, run)
+    documents = {*many, "d1", "d2", "d3", "d9"}
+    scores = score("s", ["a", "b", "c"], qrels, run, documents)
     ideal = 2 + 1 / math.log2(3)
     expected = (2 / math.log2(3) + 1 / math.log2(4)) / ideal
     assert scores.by_query["nDCG@10"] == pytest.approx([expected, 0, 0])
     assert scores.by_query["R@100"].tolist() == [1, 0, 0]
     assert scores.by_query["R@1000"].tolist() == [1, 0, 0.5]
     assert scores["R@1000"] == 0.5
-    assert average([scores, score("t", ["b"], qrels, {"b": {"d1": 1.0}})])["R@1000"] == 0.75
+    assert average([scores, score("t", ["b"], qrels, {"b": {"d1": 1.0}}, documents)])["R@1000"] == 0.75
+    # All of so few documents come among the first 1,000, but not one that the corpus lacks.
+    assert scores.by_query["R@1000 padded"].tolist() == [1, 1, 0.5]
+
+
+def test_padded_recall_is_the_mean_over_random_orders() -> None:
+    documents = [f"d{i}" for i in range(4000)]
+    qrels = {"q": dict.fromkeys(["d0", "d1", "d3998", "d3999", "lost"], 1)}
+    few = {"q": {f"d{i}": 1000.0 - i for i in range(400)}}
+    padded = score("s", ["q"], qrels, few, set(documents)).by_query["R@1000 padded"]
+    # Two of five are found; 600 more places for 3,600 documents, two of them relevant.
+    assert padded == pytest.approx([2 / 5 + 2 / 5 * 600 / 3600])
+    found = []
+    for seed in range(300):
+        order = np.random.default_rng(seed).permutation(3600)[:600] + 400
+        filled = few["q"] | {f"d{number}": -float(place) for place, number in enumerate(order)}
+        found.append(score("s", ["q"], qrels, {"q": filled}, set(documents))["R@1000"])
+    assert np.mean(found) == pytest.approx(padded[0], abs=0.02)
+    # More documents of no use gain nothing, where recall itself cannot tell.
+    more = {"q": few["q"] | {f"d{i}": 0.1 for i in range(400, 1000)}}
+    assert score("s", ["q"], qrels, more, set(documents))["R@1000 padded"] < padded[0]
+    assert score("s", ["q"], qrels, more, set(documents))["R@1000"] == pytest.approx(2 / 5)
 
 
 def test_equal_scores_are_ordered_as_trec_eval_does() -> None:
-    scores = score("s", ["q"], {"q": {"b": 1}}, {"q": {"a": 1.0, "b": 1.0, "c": 1.0}})
+    scores = score("s", ["q"], {"q": {"b": 1}}, {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, {"a", "b", "c"})
     assert scores["nDCG@10"] == pytest.approx(1 / math.log2(3))
+
+
+def test_a_field_has_its_own_statistics() -> None:
+    texts, phrases = random_texts(40, 1), [f"{WORDS[i % 5]} only{i}" for i in range(40)]
+    corpus = TokenisedCorpus.of(texts)
+    text, field = Index(corpus), Index(corpus.field(phrases))
+    alone = Index(TokenisedCorpus.of(phrases))
+    both = Fields(text, field, 0.4)
+    for query in ({"cat": 1.0, "dog": 0.3}, {"only7": 2.0}, {"lamp": 1.0}):
+        expected = text.scores(query) + 0.4 * alone.scores(query)
+        assert both.scores(query) == pytest.approx(expected)
+    assert field.numbers["cat"] == text.numbers["cat"]
+    assert both.scores({"only7": 1.0}).nonzero()[0].tolist() == [7]
+    with pytest.raises(InputError, match="3 texts to add to 40"):
+        corpus.field(phrases[:3])
+
+
+EXPANDED = ExpandedQuery(
+    "Sea ice of the sea",
+    (
+        SearchPhrase("sea ice", "present", 0.5),
+        SearchPhrase("frozen oceans", "absent", 0.2),
+        SearchPhrase("polar", "term", 0.1),
+    ),
+)
+
+
+def test_weighted_queries_by_hand() -> None:
+    assert weighted(EXPANDED) == pytest.approx({"sea": 2.5, "ice": 1.5, "frozen": 0.2, "ocean": 0.2, "polar": 0.1})
+
+
+def test_fused_queries_by_hand() -> None:
+    index = Index(TokenisedCorpus.of(["sea lamp", *(f"other{i}" for i in range(30))]))
+    found = fused(EXPANDED, RM3(terms=30), index)
+    # The relevance model is that of one document, half "sea" and half "lamp".
+    expected = {
+        "sea": 0.35 * 2 / 3 + 0.3 / 2 + 0.2 / 2,
+        "ice": 0.35 / 3 + 0.2 / 2,
+        "lamp": 0.3 / 2,
+        "frozen": 0.05 / 2,
+        "ocean": 0.05 / 2,
+        "polar": 0.1,
+    }
+    assert found == pytest.approx(expected)
+    assert sum(found.values()) == pytest.approx(1)
+
+
+def test_sparse_search_by_hand() -> None:
+    index = SparseIndex([([3, 1], [0.5, 0.25]), ([1], [2.0]), ([], [])], "model", 5)
+    # One vector has no term and does not count. Of the other two, term 1 is in both and term 3 in one.
+    assert index.counts.idf()[[3, 1]] == pytest.approx([math.log(1 + 1.5 / 1.5), math.log(1 + 0.5 / 2.5)])
+    assert index.scores(([3, 1, 4], [1.0, 2.0, 9.0])) == pytest.approx([0.5 + 0.5, 4, 0])
+
+
+def test_scores_are_fused_on_one_scale() -> None:
+    both = fuse(np.array([0.0, 2.0, 4.0, 0.0]), np.array([30.0, 10.0, 20.0, 10.0]))
+    assert both.tolist() == [0.5, 0.25, 0.75, 0.0]
+    assert fuse(np.zeros(3), np.array([0.0, 1.0, 0.0])).tolist() == [0, 0.5, 0]

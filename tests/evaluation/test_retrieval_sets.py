@@ -12,8 +12,8 @@ from erukg.research.evaluation.retrieval import RetrievalSet, find_sets, load_re
 from evaluation.retrieval_samples import QUERIES, write_set
 
 
-def load(folder: Path, by_position: tuple[str, ...] = ()) -> RetrievalSet:
-    (files,) = find_sets([folder], by_position=by_position)
+def load(folder: Path) -> RetrievalSet:
+    (files,) = find_sets([folder])
     return load_retrieval_set(files)
 
 
@@ -57,33 +57,8 @@ def test_what_does_not_fit_together_is_said(tmp_path: Path) -> None:
     assert unjudged == "3 queries without judgements left out: q3, q4, q5."
     assert hopeless == "1 query without a relevant document left out: q2."
     assert strange.startswith("judgements of 2 queries that the set does not have left out: q7, q8;")
+    assert strange.endswith("all figures of this set are wrong.")
     assert lost == "1 relevant document not in the corpus, and counted as not found: gone."
-
-
-def test_judgements_by_the_place_of_a_query(tmp_path: Path) -> None:
-    queries = {"1": "search engine", "4": "frozen ocean", "9": "graph algorithms"}
-    qrels = [("1", "d1", 1), ("2", "d2", 1), ("3", "d3", 1)]
-    folder = write_set(tmp_path / "s", queries=queries, qrels=qrels)
-    by_id = load(folder)
-    assert by_id.qrels == {"1": {"d1": 1}}
-    assert by_id.notes[-1].endswith("if so, give --qrels-by-position s.")
-    by_place = load(folder, ("s",))
-    assert by_place.qrels == {"1": {"d1": 1}, "4": {"d2": 1}, "9": {"d3": 1}}
-    assert [note.partition(" (")[0] for note in by_place.notes] == [
-        "judgements are read by the place of a query in its file, as asked for"
-    ]
-    assert by_place.sha256 == by_id.sha256
-    for place in ("4", "0", "01", "q1", "²", "1" * 40):
-        write_set(folder, queries=queries, qrels=[*qrels, (place, "d1", 1)])
-        with pytest.raises(InputError, match=rf"a query '{place}', which is not a place among the 3 queries"):
-            load(folder, ("s",))
-    # Ids that are no places are not taken for such.
-    assert (
-        "number queries differently"
-        in load(write_set(folder, queries=queries, qrels=[*qrels, ("q1", "d1", 1)])).notes[-1]
-    )
-    with pytest.raises(InputError, match="--qrels-by-position names 't', which is none of the sets: s"):
-        find_sets([folder], by_position=["t"])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,18 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress, write_report
+from erukg.cli._retrieval import (
+    AddedPhrases,
+    ComparedMethods,
+    Encoded,
+    Expanded,
+    ExpandingSystems,
+    Methods,
+    OwnExpanded,
+    PredictedQueries,
+    RetrievalSets,
+    T5Folder,
+)
 
 if TYPE_CHECKING:
     from erukg.research.evaluation.keyphrases import Progress
@@ -63,63 +75,6 @@ Semantic: TypeAlias = Annotated[
     typer.Option(
         metavar="MODEL", help="Also match by meaning, with a sentence-transformers folder or a file of word vectors."
     ),
-]
-RetrievalSets: TypeAlias = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FOLDER...",
-        help="Test sets in BEIR's layout (corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv; also .gz "
-        "and .xz), or folders of them.",
-    ),
-]
-Methods: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--method",
-        "-m",
-        help="Ways to search, separated by commas: bm25, rm3, query, document, both, doct5query. [default: all]",
-        show_default=False,
-    ),
-]
-ExpandingSystems: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--system",
-        "-s",
-        help="Whose keyphrases query, document and both add; may be repeated. [default: erukg-generate]",
-        show_default=False,
-    ),
-]
-AddedPhrases: TypeAlias = Annotated[
-    int, typer.Option("--top-k", "-k", min=1, max=50, help="How many present and how many absent phrases are added.")
-]
-PredictedQueries: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help='For doct5query: JSON Lines {"id", "predicted_queries"}, or a folder with SET.jsonl for every set.'
-    ),
-]
-T5Folder: TypeAlias = Annotated[
-    Path | None, typer.Option(help="For doct5query: a folder with a T5 model to predict them.")
-]
-Expanded: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="Documents that were expanded before, here or elsewhere: what erukg expand wrote, or a folder with "
-        "SET.jsonl for some of the sets (the others are expanded now)."
-    ),
-]
-ByPosition: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="SET",
-        help="A set whose judgements give the place of a query in its file (1 is the first) instead of its id, as "
-        "in some copies of Cranfield; may be repeated.",
-    ),
-]
-ComparedMethods: TypeAlias = Annotated[
-    tuple[str, str] | None,
-    typer.Option(metavar="A B", help="Two methods as the table names them: A minus B with intervals."),
 ]
 Studies: TypeAlias = Annotated[
     list[str] | None,
@@ -198,8 +153,9 @@ def retrieval(
     predicted_queries: PredictedQueries = None,
     t5: T5Folder = None,
     expanded: Expanded = None,
+    own_expanded: OwnExpanded = None,
+    encoded: Encoded = None,
     split: Annotated[str, typer.Option(help="Which file of a folder qrels/ is used.")] = "test",
-    qrels_by_position: ByPosition = None,
     compare: ComparedMethods = None,
     samples: Samples = 10_000,
     seed: Seed = 0,
@@ -211,31 +167,36 @@ def retrieval(
     fresh: Annotated[bool, typer.Option("--fresh", help="Make stored phrases and runs again.")] = False,
     output: Output = None,
 ) -> None:
-    """Recall at 1000 and 100 and nDCG at 10 of BM25 with and without expansion, by set and on average.
+    """nDCG at 10 and recall at 100 and 1000 of BM25 with and without expansion, by set and on average.
 
     Prints tables to standard output and progress to standard error. Stopped with Ctrl-C, the same command
     continues.
     """
     from erukg.errors import InputError
-    from erukg.research.evaluation.retrieval import METHODS, evaluate, find_sets, make_methods
-    from erukg.research.evaluation.retrieval import compare as compare_results
+    from erukg.research.evaluation.retrieval import (
+        METHODS,
+        DocumentFiles,
+        compare_all,
+        evaluate,
+        find_sets,
+        make_methods,
+    )
     from erukg.research.evaluation.retrieval.retrieval_report import print_report, to_json
 
     wanted = [name.strip() for names in method or [",".join(METHODS)] for name in names.split(",") if name.strip()]
-    changes = ["abstain=false", "min_confidence=0", *(settings or ())]  # as erukg expand
-    systems = _systems(system, _options(model, collection, paper, changes, threads))
-    methods = make_methods(wanted, systems, top_k=top_k, expanded=expanded, predicted_queries=predicted_queries, t5=t5)
+    systems = _systems(system, _options(model, collection, paper, settings, threads))
+    given = DocumentFiles(expanded, own_expanded, encoded)
+    methods = make_methods(wanted, systems, top_k=top_k, files=given, predicted_queries=predicted_queries, t5=t5)
     for name in compare or ():
         if name not in [m.name for m in methods if not m.not_run]:
             raise InputError(
                 f"There is no method '{name}' to compare; those run: {', '.join(m.name for m in methods)}."
             )
-    files = find_sets(folders, split, qrels_by_position or ())
+    files = find_sets(folders, split)
     with _progress() as progress:
         sets, results = evaluate(methods, files, store, progress, limit=limit, fresh=fresh)
-    by_name = {result.name: result for result in results}
-    comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed) if compare else []
-    print_report(console(), sets, results, comparisons)
+        comparisons = compare_all(results, [compare] if compare else (), samples, seed, progress)
+    print_report(console(), sets, results, comparisons, compare)
     write_report(to_json(sets, results, comparisons), output)
 
 

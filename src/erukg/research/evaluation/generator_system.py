@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from erukg.core.query_expansion import ExpandedQuery, QueryOptions
 from erukg.core.settings import STYLES, Settings
 from erukg.errors import InputError
 from erukg.research.evaluation.formats import Record
@@ -63,12 +65,36 @@ class GeneratorSystem:
             "code": source_hash(*SOURCES, *(() if self._tagger is None else ("taggers.py",))),
         }
 
+    def for_search(self) -> GeneratorSystem:
+        """The same system with the settings that phrases for search engines are made with."""
+        out = copy(self)
+        out.settings = self.settings.for_search()
+        return out
+
+    @property
+    def threads(self) -> int | None:
+        """How many texts are worked on at once; None for all cores."""
+        return self._options.threads
+
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
+        return self.phrases(self.generator, records, self.settings)
+
+    def phrases(
+        self, generator: KeyphraseGenerator, records: Iterable[Record], settings: Settings
+    ) -> Iterator[tuple[list[str], list[str]]]:
+        """`predict` with another generator, such as one with the same model over another collection."""
         texts = ((record.id, record.text) for record in records)
-        for answer in self.generator.stream(texts, DEPTH, self.settings, threads=self._options.threads):
+        for answer in generator.stream(texts, DEPTH, settings, threads=self.threads):
             result = answer.unwrap()
             present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (result.present, result.absent))
             yield present, absent
+
+    def expand_queries(self, records: Iterable[Record], options: QueryOptions) -> Iterator[ExpandedQuery]:
+        """What to search for beside each query, with weights."""
+        # Without their ids, which could be those of documents in the collection.
+        texts = (record.text for record in records)
+        answers = self.generator.expand_queries(texts, options, self.settings, threads=self.threads)
+        return (answer.unwrap() for answer in answers)
 
 
 @lru_cache(maxsize=2)  # variants that differ in settings share a model and a collection

@@ -11,8 +11,9 @@ from erukg.research.evaluation.results.ablations import ablation_part
 from erukg.research.evaluation.results.calibration import calibration_part
 from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.readers import readers_part
+from erukg.research.evaluation.results.retrieval import retrieval_part
 from erukg.research.evaluation.results.runs import Runs, label, load_runs, reason
-from erukg.research.evaluation.results.scores import keyphrase_part, retrieval_part
+from erukg.research.evaluation.results.scores import keyphrase_part
 
 __all__ = ["write_results"]
 

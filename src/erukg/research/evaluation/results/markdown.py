@@ -10,15 +10,14 @@ from erukg.research.evaluation.keyphrases import COMPARED
 from erukg.research.evaluation.reporting import percent
 from erukg.research.evaluation.results import published
 from erukg.research.evaluation.results.runs import Group, label, reason
-from erukg.research.evaluation.retrieval.measures import MEASURES
 from erukg.research.evaluation.semantic import SEMANTIC_KINDS
 
-__all__ = ["ablation_table", "comparison_table", "keyphrase_tables", "not_run", "provenance"]
-__all__ += ["retrieval_tables", "table"]
+__all__ = ["Row", "ablation_table", "best_in_bold", "comparison_table", "keyphrase_tables", "not_run", "provenance"]
+__all__ += ["table"]
 
 _SEMANTIC = ("SemF@5", "SemF@10")
-_Row: TypeAlias = tuple[str, list[list[float | None]] | str]
-"""A system with its cells, or with why it has none."""
+Row: TypeAlias = tuple[str, list[list[float | None]] | str]
+"""A system with its cells, or with why it has none; a heading within the table where that is empty."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -42,7 +41,7 @@ def keyphrase_tables(group: Group) -> Iterable[tuple[str, str]]:
 
 def _scores_table(group: Group, part: str, protocol: str, kind: str, metrics: Sequence[str]) -> str:
     counts: dict[str, str] = {}
-    rows: list[_Row] = []
+    rows: list[Row] = []
     for system in group.systems:
         if system.get("not_run"):
             rows.append((system["label"], reason(system)))
@@ -54,7 +53,7 @@ def _scores_table(group: Group, part: str, protocol: str, kind: str, metrics: Se
                 continue  # finds none by design
             rows.append((system["label"], [[cell[m] for m in metrics] for cell in [*cells, scores["average"][kind]]]))
     in_paper = _paper_rows(group.names, kind) if part == "scores" and protocol == PROTOCOLS[0] else []
-    return _best_in_bold(["system", *(counts.get(name, name) for name in group.names), "average"], rows, in_paper)
+    return best_in_bold(["system", *(counts.get(name, name) for name in group.names), "average"], rows, in_paper)
 
 
 def _paper_rows(names: Sequence[str], kind: str) -> list[list[str]]:
@@ -70,27 +69,6 @@ def _paper_rows(names: Sequence[str], kind: str) -> list[list[str]]:
             cells = [f"*{pair[0]:.1f} / {pair[1]:.1f}*" if pair else "–" for pair in pairs]
             out.append([f"*{system}, in the paper*", *cells])
     return out
-
-
-def retrieval_tables(group: Group) -> Iterable[tuple[str, str]]:
-    """For each measure a title and a table: every method by set and on average, the best in bold."""
-    for measure in MEASURES:
-        header = ["method", *(f"{s['name']} ({s['queries']})" for s in group.sets), "average"]
-        rows: list[_Row] = []
-        for method in group.systems:
-            if method.get("not_run"):
-                rows.append((method["label"], reason(method)))
-                continue
-            scores = method["scores"]
-            cells = [*(scores["sets"][name] for name in group.names), scores["average"]]
-            rows.append((method["label"], [[cell[measure]] for cell in cells]))
-        in_paper = []
-        known = [published.retrieval_set(name) for name in group.names]
-        if measure == "R@1000" and any(known):
-            for name, row in published.RETRIEVAL.items():
-                shown = [f"*{row[column]:.1f}*" if column else "–" for column in known]
-                in_paper.append([f"*{name}, in the paper*", *shown, f"*{row['six sets']:.1f} (its six sets)*"])
-        yield f"{measure} (%)", _best_in_bold(header, rows, in_paper)
 
 
 def not_run(systems: Sequence[Mapping[str, Any]]) -> str:
@@ -144,14 +122,15 @@ def _short(part: Mapping[str, Any]) -> str:
     return " ".join(value[:12] if len(value) == 64 else value for value in values)
 
 
-def _best_in_bold(header: Sequence[str], rows: Sequence[_Row], in_paper: Sequence[Sequence[str]] = ()) -> str:
+def best_in_bold(header: Sequence[str], rows: Sequence[Row], in_paper: Sequence[Sequence[str]] = ()) -> str:
+    """A table of rows, in each column the best figure in bold, and the paper's rows below them."""
     shown = [[[percent(v) for v in cell] for cell in cells] for _, cells in rows if not isinstance(cells, str)]
     many = len(shown) > 1
     best = [[_highest(values) for values in zip(*column, strict=True)] for column in zip(*shown, strict=True)]
     out: list[Sequence[str]] = []
     for name, cells in rows:
         if isinstance(cells, str):
-            out.append([name, *["–"] * (len(header) - 2), cells])
+            out.append([name, *["–" if cells else ""] * (len(header) - 2), cells])
             continue
         row = [name]
         for cell, tops in zip(cells, best, strict=True):

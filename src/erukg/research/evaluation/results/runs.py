@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from erukg.core.settings import Settings
 from erukg.errors import InputError
+from erukg.research.evaluation.retrieval.methods import METHODS
 
 __all__ = ["Group", "Run", "Runs", "Speed", "is_ours", "key", "label", "load_runs", "reason", "speeds"]
 
@@ -33,10 +34,11 @@ _NAMES = {
     "embedrank": "EmbedRank",
     "promptrank": "PromptRank",
     "bm25": "BM25",
-    "rm3": "RM3",
+    "rm3": "RM3 (10 terms)",
+    "rm3-30": "RM3 (30 terms)",
+    "neighbours-rm3": "neighbours + RM3",
     "doct5query": "docT5query",
 }
-_EXPANDING = ("query", "document", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ def _groups(runs: Sequence[Run], part: str) -> list[Group]:
     groups: dict[str, Group] = {}
     for run in runs:
         sets = run.report["sets"]
-        parts = ("name", "sha256", "documents", "queries", "qrels_by_position")
+        parts = ("name", "sha256", "documents", "queries")
         group = groups.setdefault(json.dumps([[s.get(part) for part in parts] for s in sets]), Group(sets))
         for system in ({**given, "label": label(given)} for given in run.report[part]):
             same = [known for known in group.systems if known["name"] == system["name"]]
@@ -191,7 +193,7 @@ def label(system: Mapping[str, Any]) -> str:
     """The name to show of a system, or of a retrieval method."""
     name = str(system["name"])
     kind, _, expander = name.partition(" ")
-    if kind in _EXPANDING and (expander := expander or _expander(system)):
+    if expander and kind in METHODS:  # one of several systems that were searched with
         return f"{kind}, {label({'name': expander})}"
     base, _, rest = name.partition(":")
     shown = [_argument(part) for part in rest.split(",") if part]
@@ -201,12 +203,6 @@ def label(system: Mapping[str, Any]) -> str:
     if not shown:
         return first
     return f"{first}, {', '.join(shown)}" if base.startswith("erukg") else f"{first} ({', '.join(shown)})"
-
-
-def _expander(method: Mapping[str, Any]) -> str:
-    described = method.get("description") or {}
-    found = described.get("query_expansion") or described.get("document_expansion") or {}
-    return str(found.get("system", ""))
 
 
 def _argument(part: str) -> str:
@@ -234,8 +230,8 @@ def key(name: str) -> str:
 
 
 def is_ours(system: Mapping[str, Any]) -> bool:
-    """Whether it is a system of this package, or a search that uses one."""
-    return "erukg" in str(system["name"]) or "erukg" in _expander(system)
+    """Whether it is a system of this package."""
+    return "erukg" in str(system["name"])
 
 
 def reason(system: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The parts of the page on keyphrases and on retrieval: bars by set, quality against speed, tables."""
+"""The part of the page on keyphrases: bars by set, quality against speed, tables."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from erukg.research.evaluation.results import charts, markdown, published
 from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.runs import Group, Runs, is_ours, label, speeds
 
-__all__ = ["keyphrase_part", "retrieval_part"]
+__all__ = ["keyphrase_part", "on_sets", "times_100"]
 
 _PROTOCOL = PROTOCOLS[0]  # of the plots
 _WHAT = {
     "present": ("F@10", "Phrases that stand in the text", published.PRESENT),
     "absent": ("R@10", "Phrases that do not stand in the text", published.ABSENT),
 }
-
-_RETRIEVAL = {"R@100": "Recall of the best 100 documents", "nDCG@10": "nDCG of the best 10 documents"}
 _CALIBRATED = ("F@5", "F@10")
 _WHY = """\
 What differs besides the systems themselves:
@@ -36,7 +34,7 @@ What differs besides the systems themselves:
 
 def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
     for number, group in enumerate(runs.keyphrases, 1):
-        yield f"## Keyphrases{_on_sets(group, number, runs.keyphrases)}\n"
+        yield f"## Keyphrases{on_sets(group, number, runs.keyphrases)}\n"
         if group.run:
             yield from _speed(group, runs, plots, number)
             yield from _bars(group, "present", plots, number)
@@ -55,39 +53,15 @@ def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
             yield f"### What was run\n\n{markdown.provenance(group.run)}"
 
 
-def retrieval_part(runs: Runs, plots: Plots) -> Iterator[str]:
-    for number, group in enumerate(runs.retrieval, 1):
-        yield f"## Retrieval{_on_sets(group, number, runs.retrieval)}\n"
-        yield (
-            "BM25 with the best present and absent keyphrases added to queries, documents or both, each phrase once. "
-            "In brackets the number of queries. Small sets saturate recall at 1000, so read recall at 100 beside it.\n"
-        )
-        for measure, title in _RETRIEVAL.items() if group.run else ():
-            rows = [_bar_row(method, group, measure, method["scores"]) for method in group.run]
-            plot = charts.bar_table(title, f"{measure} in percent, by test set", ["average", *group.names], rows)
-            yield plots.add(f"retrieval-{measure}", number, f"{title}: {measure}", plot)
-        yield markdown.not_run(group.systems)
-        for title, table in markdown.retrieval_tables(group):
-            yield f"### {title}\n\n{table}"
-        notes = [f"- {s['name']}: {note}\n" for s in group.sets for note in s.get("notes", ())]
-        if notes:
-            yield f"What is odd about the sets:\n\n{''.join(notes)}"
-        if group.comparisons:
-            table = markdown.comparison_table(group.comparisons)
-            yield f"### Differences between methods (paired bootstrap)\n\n{table}"
-
-
-def _on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
+def on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:
     """What tells a group from others in a heading."""
     return f" on {', '.join(group.names)} ({number} of {len(groups)})" if len(groups) > 1 else ""
 
 
-def _bar_row(
-    system: Mapping[str, Any], group: Group, metric: str, scores: Mapping[str, Any], kind: str | None = None
-) -> charts.Row:
-    """A metric of a system, or of a retrieval method, in percent: on average, then on each set."""
+def _bar_row(system: Mapping[str, Any], group: Group, metric: str, scores: Mapping[str, Any], kind: str) -> charts.Row:
+    """A metric of a system in percent: on average, then on each set."""
     cells = [scores["average"], *(scores["sets"][name] for name in group.names)]
-    values = [_times_100((cell if kind is None else cell[kind])[metric]) for cell in cells]
+    values = [times_100(cell[kind][metric]) for cell in cells]
     return charts.Row(system["label"], values, "ours" if is_ours(system) else "other")
 
 
@@ -117,7 +91,7 @@ def _speed(group: Group, runs: Runs, plots: Plots, number: int) -> Iterator[str]
             rows.append([_only_timed(speed.timed), f"{speed.ratio:.3g}", "–"])
             continue
         average = system["scores"][_PROTOCOL]["average"]
-        quality = _times_100(average["present"]["F@10"])
+        quality = times_100(average["present"]["F@10"])
         rows.append([system["label"], f"{speed.ratio:.3g}", f"{quality:.1f}" if quality is not None else "–"])
         if quality is not None:
             points.append(charts.Point(system["label"], speed.ratio, quality, is_ours(system)))
@@ -153,7 +127,7 @@ def _conditions(runs: Runs) -> str:
     return ""
 
 
-def _times_100(value: float | None) -> float | None:
+def times_100(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
@@ -183,7 +157,7 @@ def _calibration_rows(system: Mapping[str, Any], name: str, group: Group, known:
         pairs.append(theirs["average"])
     here, there, apart = [], [], []
     for cell, pair in zip(cells, pairs, strict=True):
-        values = [_times_100(cell[metric]) for metric in _CALIBRATED]
+        values = [times_100(cell[metric]) for metric in _CALIBRATED]
         here.append(" / ".join(percent(cell[metric]) for metric in _CALIBRATED))
         there.append(f"*{pair[0]:.1f} / {pair[1]:.1f}*")
         apart.append(" / ".join("–" if v is None else f"{v - p:+.1f}" for v, p in zip(values, pair, strict=True)))

@@ -8,15 +8,17 @@
 from __future__ import annotations
 
 from erukg.research.evaluation.retrieval.beir import RetrievalSet, find_sets, load_retrieval_set
-from erukg.research.evaluation.retrieval.experiment import MethodResult, compare, evaluate
-from erukg.research.evaluation.retrieval.methods import METHODS, Method, make_methods
+from erukg.research.evaluation.retrieval.experiment import MethodResult, compare, compare_all, evaluate
+from erukg.research.evaluation.retrieval.methods import METHODS, DocumentFiles, Method, make_methods
 
 __all__ = [
     "METHODS",
+    "DocumentFiles",
     "Method",
     "MethodResult",
     "RetrievalSet",
     "compare",
+    "compare_all",
     "evaluate",
     "find_sets",
     "load_retrieval_set",

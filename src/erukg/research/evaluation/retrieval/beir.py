@@ -8,7 +8,7 @@ qrels.tsv      query-id, corpus-id, score     with a header; or qrels/test.tsv (
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,12 @@ _NAMED = 5  # ids named in a note
 
 @dataclass(frozen=True, slots=True)
 class SetFiles:
-    """Where the three parts of a set are. `by_position`: the judgements number queries by their line, from 1 up."""
+    """Where the three parts of a set are."""
 
     name: str
     corpus: Path
     queries: Path
     qrels: Path
-    by_position: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +68,8 @@ class RetrievalSet:
         return Dataset(f"{self.name}-queries", self.queries, self.sha256["queries"])
 
 
-def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Iterable[str] = ()) -> list[SetFiles]:
-    """The sets in these folders: each is one, or holds folders that are; sorted by name in each.
-
-    `by_position` names the sets whose judgements give a query's place in its file instead of its id.
-    """
-    positional = list(by_position)
+def find_sets(paths: Iterable[str | Path], split: str = "test") -> list[SetFiles]:
+    """The sets in these folders: each is one, or holds folders that are; sorted by name in each."""
     found: dict[Path, SetFiles] = {}
     for path in map(Path, paths):
         if not path.is_dir():
@@ -92,10 +87,7 @@ def find_sets(paths: Iterable[str | Path], split: str = "test", by_position: Ite
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"Two of the folders are called '{name}'; rename one, so that results tell them apart.")
-    for name in positional:
-        if name not in names:
-            raise InputError(f"--qrels-by-position names '{name}', which is none of the sets: {', '.join(names)}.")
-    return [replace(files, by_position=files.name in positional) for files in found.values()]
+    return list(found.values())
 
 
 def _one(folder: Path, name: str) -> Path | None:
@@ -116,8 +108,6 @@ def load_retrieval_set(files: SetFiles) -> RetrievalSet:
     documents = tuple(read_by_id(files.corpus, lambda row, _: _record(row, query=False)).values())
     queries = tuple(read_by_id(files.queries, lambda row, _: _record(row, query=True)).values())
     judged = _judgements(files.qrels)
-    if files.by_position:
-        judged = _renumbered(judged, queries, files)
     kept = tuple(query for query in queries if any(grade > 0 for grade in judged.get(query.id, {}).values()))
     if not kept:
         raise InputError(
@@ -129,25 +119,8 @@ def load_retrieval_set(files: SetFiles) -> RetrievalSet:
         kept,
         {query.id: judged[query.id] for query in kept},
         {part: content_hash(getattr(files, part)) for part in ("corpus", "queries", "qrels")},
-        tuple(_notes(files, documents, queries, judged)),
+        tuple(_notes(documents, queries, judged)),
     )
-
-
-def _renumbered(
-    judged: Mapping[str, dict[str, int]], queries: Sequence[Record], files: SetFiles
-) -> dict[str, dict[str, int]]:
-    """The judgements by query id, where `judged` has them by the query's place in the file."""
-    for place in judged:
-        if not _is_place(place, len(queries)):
-            raise InputError(
-                f"{files.qrels} judges a query '{place}', which is not a place among the {len(queries)} queries of "
-                f"{files.queries}; leave '{files.name}' out of --qrels-by-position."
-            )
-    return {queries[int(place) - 1].id: grades for place, grades in judged.items()}
-
-
-def _is_place(id: str, queries: int) -> bool:
-    return id.isascii() and id.isdigit() and not id.startswith("0") and int(id[:9]) <= queries and len(id) <= 9
 
 
 def _record(row: Mapping[str, Any], query: bool) -> tuple[str, Record]:
@@ -201,10 +174,8 @@ def _columns(cells: list[str], where: str) -> list[int]:
     return [names.index(name) for name in _HEADER]
 
 
-def _notes(files: SetFiles, documents: Iterable[Record], queries: Sequence[Record], judged: Qrels) -> Iterator[str]:
+def _notes(documents: Iterable[Record], queries: Sequence[Record], judged: Qrels) -> Iterator[str]:
     known = {query.id: None for query in queries}
-    if files.by_position:
-        yield "judgements are read by the place of a query in its file, as asked for (--qrels-by-position)."
     unjudged = [id for id in known if id not in judged]
     if unjudged:
         yield f"{_count(unjudged, 'query', 'queries')} without judgements left out: {_some(unjudged)}."
@@ -215,11 +186,6 @@ def _notes(files: SetFiles, documents: Iterable[Record], queries: Sequence[Recor
     if strange:
         what = _count(strange, "query", "queries")
         told = "if the two files number queries differently, all figures of this set are wrong."
-        if all(_is_place(id, len(queries)) for id in judged):
-            told = (
-                "its judgements seem to count queries by their place in the file, so all figures of this set may be "
-                f"wrong; if so, give --qrels-by-position {files.name}."
-            )
         yield f"judgements of {what} that the set does not have left out: {_some(strange)}; {told}"
     ids = {document.id for document in documents}
     lost = list(dict.fromkeys(id for q in known for id, g in judged.get(q, {}).items() if g > 0 and id not in ids))

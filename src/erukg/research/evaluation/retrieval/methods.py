@@ -2,106 +2,214 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from erukg.collection.analysis import ANALYSIS
-from erukg.core.expansion import distinct
+from erukg.core.query_expansion import QueryOptions
 from erukg.errors import InputError, did_you_mean
-from erukg.research.evaluation.formats import Record
-from erukg.research.evaluation.metrics import DEPTH
+from erukg.research.evaluation.generator_system import GeneratorSystem
 from erukg.research.evaluation.provenance import source_hash
+from erukg.research.evaluation.retrieval.context import SetContext
 from erukg.research.evaluation.retrieval.doct5query import T5Queries
 from erukg.research.evaluation.retrieval.index import K1, B
+from erukg.research.evaluation.retrieval.own_corpus import OwnCorpus
+from erukg.research.evaluation.retrieval.phrases import (
+    BestPhrases,
+    FirstPhrases,
+    NeighbourTerms,
+    PerSet,
+    QueriesOfSet,
+    Titles,
+    describe_system,
+)
+from erukg.research.evaluation.retrieval.queries import PLAIN, QueryPlan
 from erukg.research.evaluation.retrieval.rm3 import RM3
-from erukg.research.evaluation.retrieval.stored import ExpandedDocuments, PredictedQueries, set_file
+from erukg.research.evaluation.retrieval.sparse_search import Encoder
+from erukg.research.evaluation.retrieval.stored import PredictedQueries
 from erukg.research.evaluation.systems import System
 
-__all__ = ["METHODS", "BestPhrases", "Method", "make_methods"]
+__all__ = ["BOOST", "GROUPS", "METHODS", "REFERENCES", "DocumentFiles", "Method", "make_methods"]
 
-METHODS = {
-    "bm25": "BM25 on queries and documents as they are",
-    "rm3": "BM25 with queries made longer by RM3 from their first results",
-    "query": "BM25 with keyphrases added to the queries",
-    "document": "BM25 with keyphrases added to the documents",
-    "both": "BM25 with keyphrases added to both",
-    "doct5query": "BM25 with predicted queries added to the documents",
+GROUPS = {
+    "Baselines": {
+        "bm25": "BM25 on queries and documents as they are",
+        "rm3": "queries made longer by RM3: 10 terms of the first 10 results",
+        "rm3-30": "likewise with 30 terms",
+        "doct5query": "predicted queries behind the documents' text",
+    },
+    "Controls": {
+        "title": "the title once more as a field",
+        "neighbours": "tf-idf terms of each document's 10 nearest as a field",
+        "neighbours-rm3": "neighbours and rm3-30: longer documents and queries without a model",
+        "query-appended": "phrases behind the query's text, as in the paper",
+        "appended": "phrases behind the documents' text, as in the paper",
+    },
+    "Keyphrases in queries": {
+        "query": "queries with weighted phrases",
+        "query-terms": "queries with weighted phrases and 50 words of the model's",
+        "fused": "query-terms together with RM3 (10 results, 30 terms)",
+    },
+    "Keyphrases in documents": {
+        "document": "phrases of the documents as a field, from the bundled collection",
+        "own": "phrases of the documents as a field, from the corpus itself",
+    },
+    "Keyphrases in both": {
+        "both": "own and query",
+        "both-terms": "own and query-terms",
+        "both-fused": "own and fused",
+    },
+    "The encoder as a retriever": {
+        "sparse": "term weights of documents and queries, no BM25",
+        "sparse-fused": "sparse and BM25, the mean of their scores",
+    },
 }
-_EXPANDING = {"query": (True, False), "document": (False, True), "both": (True, True)}
+"""By group and name what a method is, in the order of reports."""
+METHODS = {name: text for group in GROUPS.values() for name, text in group.items()}
+REFERENCES = ("bm25", "rm3-30", "neighbours-rm3")
+"""What every method is compared with: no expansion, and the best without a model, of queries and of both sides."""
+
+BOOST = 0.4
+"""Of a field beside the text."""
+_PRESENT, _ABSENT = 10, 20  # phrases of a document in a field
+_TERMS = 50
 _NO_WEIGHTS = "weights not available"
 #: What a stored run depends on beside the expansions, which describe themselves.
 SOURCES = ("core", "collection", "research/evaluation/retrieval")
 
 
-class BestPhrases:
-    """A keyphrase system of which the best `top_k` present and absent phrases are used, each once."""
-
-    def __init__(self, system: System, top_k: int, expanded: Path | None = None) -> None:
-        if not 1 <= top_k <= DEPTH:
-            raise InputError(f"1 to {DEPTH} phrases of a kind can be added, not {top_k}.")
-        if expanded is not None and not expanded.exists():
-            raise InputError(f"There is no file or folder {expanded} of expanded documents.")
-        self.system, self.top_k, self._expanded = system, top_k, expanded
-        self._by_set: dict[Path, BestPhrases] = {}
-
-    def for_set(self, name: str) -> BestPhrases:
-        """For the documents of one set: with phrases from its file where there is one."""
-        path = None if self._expanded is None else set_file(self._expanded, name)
-        if path is None:
-            return self
-        if path not in self._by_set:  # the same one again, so that methods share it
-            self._by_set[path] = BestPhrases(ExpandedDocuments(path, self.name), self.top_k)
-        return self._by_set[path]
-
-    @property
-    def name(self) -> str:
-        return self.system.name
-
-    def describe(self) -> Mapping[str, Any]:
-        return {**self.system.describe(), "added": self.top_k}
-
-    def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
-        for present, absent in self.system.predict(records):
-            first = distinct(present[: self.top_k])
-            both = distinct([*first, *absent[: self.top_k]])
-            yield first, both[len(first) :]
-
-
 @dataclass(frozen=True, slots=True)
 class Method:
-    """BM25, with what is done to queries and documents first. `not_run` says why there are no figures."""
+    """BM25, with what is done to queries and documents first, or the encoder. `not_run`: why there are no figures.
+
+    appended  what is put behind the documents' text
+    field     what stands in a field beside it
+    """
 
     name: str
     kind: str
-    queries: System | None = None
-    documents: System | None = None
-    feedback: RM3 | None = None
+    query: QueryPlan = PLAIN
+    appended: System | None = None
+    field: System | None = None
+    encoder: Encoder | None = None
     not_run: str = ""
 
-    def for_set(self, name: str) -> Method:
+    def for_set(self, context: SetContext) -> Method:
         """The method with the parts that belong to this set."""
-        if not isinstance(self.documents, PredictedQueries | BestPhrases):
-            return self
-        here = self.documents.for_set(name)
-        return self if here is self.documents else replace(self, documents=here)
+        appended, field = (
+            part.for_set(context) if isinstance(part, PerSet | BestPhrases) else part
+            for part in (self.appended, self.field)
+        )
+        encoder = None if self.encoder is None else self.encoder.for_set(context.name)
+        return replace(self, appended=appended, field=field, encoder=encoder)
+
+    @property
+    def documents(self) -> dict[str, Any] | None:
+        """What is known of the documents beside their text."""
+        return describe_system(self.appended or self.field) if self.encoder is None else self.encoder.describe()
 
     def describe(self) -> dict[str, Any]:
         """Everything its results depend on, as plain JSON data."""
         return {
             "kind": self.kind,
             "bm25": {"k1": K1, "b": B, "analysis": ANALYSIS},
-            "rm3": None if self.feedback is None else dataclasses.asdict(self.feedback),
-            "query_expansion": _describe(self.queries),
-            "document_expansion": _describe(self.documents),
+            **self.query.describe(),
+            "document_expansion": None if self.encoder is not None else self.documents,
+            "field_boost": None if self.field is None else BOOST,
+            "encoder": None if self.encoder is None else self.encoder.describe(),
             "code": source_hash(*SOURCES),
         }
 
 
-def _describe(system: System | None) -> dict[str, Any] | None:
-    return None if system is None else {"system": system.name.partition(":")[0], **system.describe()}
+@dataclass(frozen=True, slots=True)
+class DocumentFiles:
+    """What the system has made of documents before, perhaps elsewhere: files, or folders with SET.jsonl for some sets.
+
+    expanded      what `erukg expand` wrote
+    own_expanded  likewise, with a collection built from the set's corpus
+    encoded       what `erukg encode` wrote
+    """
+
+    expanded: Path | None = None
+    own_expanded: Path | None = None
+    encoded: Path | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("expanded", "own_expanded", "encoded"):
+            path = getattr(self, what)
+            if path is not None and not path.exists():
+                raise InputError(f"There is no file or folder {path} of {what.replace('own_', '')} documents.")
+
+
+class _Parts:
+    """What methods with one system's keyphrases are made of, shared between them."""
+
+    def __init__(self, system: System, top_k: int, files: DocumentFiles) -> None:
+        self.system = system.for_search() if isinstance(system, GeneratorSystem) else system  # as erukg expand
+        self._top_k, self._files = top_k, files
+        self._source = FirstPhrases(self.system, files.expanded, max(top_k, _ABSENT))
+        self._own_source: FirstPhrases | None = None
+
+    def appended(self) -> BestPhrases:
+        return BestPhrases(self._source, self._top_k, self._top_k)
+
+    def field(self) -> BestPhrases:
+        return BestPhrases(self._source, _PRESENT, _ABSENT)
+
+    def own(self, name: str) -> BestPhrases:
+        if self._own_source is None:
+            self._own_source = FirstPhrases(OwnCorpus(self.generator(name)), self._files.own_expanded)
+        return BestPhrases(self._own_source, _PRESENT, _ABSENT)
+
+    def query(self, name: str, terms: int = 0, feedback: RM3 | None = None) -> QueryPlan:
+        return QueryPlan(feedback, self.generator(name), QueryOptions(terms=terms))
+
+    def encoder(self, name: str, *, fused: bool = False) -> Encoder:
+        return Encoder(self.generator(name), fused, self._files.encoded)
+
+    def generator(self, name: str) -> GeneratorSystem:
+        if not isinstance(self.system, GeneratorSystem):
+            raise InputError(
+                f"The method '{name}' needs a model of this package, and '{self.system.name}' is none; with other "
+                f"systems there are {', '.join(_OF_ANY_SYSTEM)}."
+            )
+        return self.system
+
+
+_FEEDBACK = RM3(terms=30)
+_OF_ANY_SYSTEM = ("document", "appended", "query-appended")
+_PLAIN: dict[str, Callable[[], Method]] = {
+    "bm25": partial(Method, "bm25", "bm25"),
+    "rm3": partial(Method, "rm3", "rm3", QueryPlan(RM3())),
+    "rm3-30": partial(Method, "rm3-30", "rm3-30", QueryPlan(_FEEDBACK)),
+    "title": lambda: Method("title", "title", field=Titles()),
+    "neighbours": lambda: Method("neighbours", "neighbours", field=NeighbourTerms()),
+    "neighbours-rm3": lambda: Method("neighbours-rm3", "neighbours-rm3", QueryPlan(_FEEDBACK), field=NeighbourTerms()),
+}
+"""Methods without keyphrases."""
+
+
+def _of_system(name: str, parts: _Parts) -> dict[str, Any]:
+    """What a method with keyphrases does to queries and documents."""
+    fused = partial(parts.query, name, _TERMS, _FEEDBACK)
+    made: dict[str, Callable[[], dict[str, Any]]] = {
+        "query-appended": lambda: {"query": QueryPlan(appended=parts.appended())},
+        "appended": lambda: {"appended": parts.appended()},
+        "query": lambda: {"query": parts.query(name)},
+        "query-terms": lambda: {"query": parts.query(name, _TERMS)},
+        "fused": lambda: {"query": fused()},
+        "document": lambda: {"field": parts.field()},
+        "own": lambda: {"field": parts.own(name)},
+        "both": lambda: {"field": parts.own(name), "query": parts.query(name)},
+        "both-terms": lambda: {"field": parts.own(name), "query": parts.query(name, _TERMS)},
+        "both-fused": lambda: {"field": parts.own(name), "query": fused()},
+        "sparse": lambda: {"encoder": parts.encoder(name)},
+        "sparse-fused": lambda: {"encoder": parts.encoder(name, fused=True)},
+    }
+    return made[name]()
 
 
 def make_methods(
@@ -109,34 +217,34 @@ def make_methods(
     systems: Sequence[System] = (),
     *,
     top_k: int = 10,
-    expanded: Path | None = None,
+    files: DocumentFiles | None = None,
     predicted_queries: Path | None = None,
     t5: Path | None = None,
 ) -> list[Method]:
-    """The methods called so; those that add keyphrases once for each of the `systems`.
+    """The methods called so; those that use keyphrases once for each of the `systems`.
 
-    Each is named after its kind, and with several systems after the system too: "query erukg-extract". `expanded` is
-    a file of documents that the system has expanded already, or a folder of such files (SET.jsonl) for some sets.
+    Each is named after its kind, and with several systems after the system too: "query erukg-extract". `top_k` is how
+    many phrases of each kind are appended; `files` have what one system has made of the documents already.
     """
+    given = files or DocumentFiles()
+    if given != DocumentFiles() and len(systems) != 1:
+        raise InputError("Expanded or encoded documents are those of one system; name one with --system.")
     out: list[Method] = []
-    if expanded is not None and len(systems) != 1:
-        raise InputError("Expanded documents are those of one system; name one with --system.")
-    best = [BestPhrases(system, top_k, expanded) for system in systems]
+    all_parts = [_Parts(system, top_k, given) for system in systems]
     for name in dict.fromkeys(names):
         if name not in METHODS:
             hint = did_you_mean(name, METHODS, "known methods: {known}.")
             raise InputError(f"There is no retrieval method '{name}'; {hint}")
-        if name in _EXPANDING:
-            if not best:
-                raise InputError(f"The method '{name}' needs a keyphrase system.")
-            on_queries, on_documents = _EXPANDING[name]
-            for system in best:
-                label = name if len(best) == 1 else f"{name} {system.name}"
-                out.append(Method(label, name, system if on_queries else None, system if on_documents else None))
-        elif name == "doct5query":
+        if name == "doct5query":
             out.append(_doct5query(predicted_queries, t5))
+        elif name in _PLAIN:
+            out.append(_PLAIN[name]())
+        elif not all_parts:
+            raise InputError(f"The method '{name}' needs a keyphrase system.")
         else:
-            out.append(Method(name, name, feedback=RM3() if name == "rm3" else None))
+            for parts in all_parts:
+                label = name if len(all_parts) == 1 else f"{name} {parts.system.name}"
+                out.append(Method(label, name, **_of_system(name, parts)))
     return out
 
 
@@ -145,7 +253,7 @@ def _doct5query(predicted_queries: Path | None, t5: Path | None) -> Method:
         raise InputError("docT5query takes predicted queries or a T5 folder, not both.")
     documents: System | None = None
     if predicted_queries is not None:
-        documents = PredictedQueries(predicted_queries)
+        documents = QueriesOfSet(PredictedQueries(predicted_queries))
     elif t5 is not None:
         documents = T5Queries(t5)
-    return Method("doct5query", "doct5query", documents=documents, not_run=_NO_WEIGHTS if documents is None else "")
+    return Method("doct5query", "doct5query", appended=documents, not_run=_NO_WEIGHTS if documents is None else "")

@@ -11,12 +11,12 @@ tenth of all documents do not take part; equal weights are ordered by the alphab
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from erukg.research.evaluation.retrieval.index import Index
 
-__all__ = ["RM3"]
+__all__ = ["RM3", "mixed"]
 
 _USABLE = re.compile(r"[a-z0-9]{2,20}")
 _MOST_DOCUMENTS = 0.1  # a term in a larger share of all documents says nothing
@@ -32,14 +32,10 @@ class RM3:
 
     def expand(self, query: Mapping[str, float], index: Index) -> dict[str, float]:
         """The weights of the longer query; both parts have the sum 1 before they are mixed."""
-        own = _to_one(query)
         model = self.relevance_model(query, index)
         if not model:
-            return own
-        out = {stem: self.weight * value for stem, value in own.items()}
-        for stem, value in model.items():
-            out[stem] = out.get(stem, 0.0) + (1 - self.weight) * value
-        return out
+            return mixed([(1.0, query)])
+        return mixed([(self.weight, query), (1 - self.weight, model)])
 
     def relevance_model(self, query: Mapping[str, float], index: Index) -> dict[str, float]:
         """P(t|R), the best terms only, with the sum 1."""
@@ -55,6 +51,15 @@ class RM3:
         if not _USABLE.fullmatch(stem):
             return False
         return bool(index.frequencies[index.numbers[stem]] <= _MOST_DOCUMENTS * index.size)
+
+
+def mixed(parts: Iterable[tuple[float, Mapping[str, float]]]) -> dict[str, float]:
+    """One query of several: each part gets the sum that stands before it, and an empty one nothing."""
+    out: dict[str, float] = {}
+    for mass, weights in parts:
+        for stem, value in _to_one(weights).items():
+            out[stem] = out.get(stem, 0.0) + mass * value
+    return out
 
 
 def _best(weights: Mapping[str, float], n: int) -> dict[str, float]:

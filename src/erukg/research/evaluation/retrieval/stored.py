@@ -40,7 +40,7 @@ class StoredPredictions(ABC):
         self.path, self.name = path, name
 
     def describe(self) -> Mapping[str, Any]:
-        return {self.what: self.path.name, "sha256": None if self.path.is_dir() else content_hash(self.path)}
+        return {self.what: self.path.name, "sha256": None if self.path.is_dir() else self._sha256}
 
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
         for record in records:
@@ -55,6 +55,10 @@ class StoredPredictions(ABC):
                     "own corpus, without --append."
                 )
             yield present, absent
+
+    @cached_property
+    def _sha256(self) -> str:
+        return content_hash(self.path)
 
     @cached_property
     def _rows(self) -> dict[str, _Row]:
