@@ -91,9 +91,15 @@ class GeneratorSystem:
 
     def expand_queries(self, records: Iterable[Record], options: QueryOptions) -> Iterator[ExpandedQuery]:
         """What to search for beside each query, with weights."""
+        return self.expand_with(self.generator, records, options, self.settings)
+
+    def expand_with(
+        self, generator: KeyphraseGenerator, records: Iterable[Record], options: QueryOptions, settings: Settings
+    ) -> Iterator[ExpandedQuery]:
+        """`expand_queries` with another generator."""
         # Without their ids, which could be those of documents in the collection.
         texts = (record.text for record in records)
-        answers = self.generator.expand_queries(texts, options, self.settings, threads=self.threads)
+        answers = generator.expand_queries(texts, options, settings, threads=self.threads)
         return (answer.unwrap() for answer in answers)
 
 

@@ -49,8 +49,8 @@ GROUPS = {
         "appended": "phrases behind the documents' text, as in the paper",
     },
     "Keyphrases in queries": {
-        "query": "queries with weighted phrases",
-        "query-terms": "queries with weighted phrases and 50 words of the model's",
+        "query": "queries with weighted phrases, from the bundled collection",
+        "query-terms": "likewise with 100 words of the model's",
         "fused": "query-terms together with RM3 (10 results, 30 terms)",
     },
     "Keyphrases in documents": {
@@ -58,9 +58,9 @@ GROUPS = {
         "own": "phrases of the documents as a field, from the corpus itself",
     },
     "Keyphrases in both": {
-        "both": "own and query",
-        "both-terms": "own and query-terms",
-        "both-fused": "own and fused",
+        "both": "own, and queries with weighted phrases from the corpus itself",
+        "both-terms": "likewise with 100 words of the model's",
+        "both-fused": "likewise, and RM3 (10 results, 30 terms)",
     },
     "The encoder as a retriever": {
         "sparse": "term weights of documents and queries, no BM25",
@@ -75,7 +75,7 @@ REFERENCES = ("bm25", "rm3-30", "neighbours-rm3")
 BOOST = 0.4
 """Of a field beside the text."""
 _PRESENT, _ABSENT = 10, 20  # phrases of a document in a field
-_TERMS = 50
+_TERMS = 100
 _NO_WEIGHTS = "weights not available"
 #: What a stored run depends on beside the expansions, which describe themselves.
 SOURCES = ("core", "collection", "research/evaluation/retrieval")
@@ -104,7 +104,7 @@ class Method:
             for part in (self.appended, self.field)
         )
         encoder = None if self.encoder is None else self.encoder.for_set(context.name)
-        return replace(self, appended=appended, field=field, encoder=encoder)
+        return replace(self, query=self.query.for_set(context), appended=appended, field=field, encoder=encoder)
 
     @property
     def documents(self) -> dict[str, Any] | None:
@@ -129,7 +129,7 @@ class DocumentFiles:
     """What the system has made of documents before, perhaps elsewhere: files, or folders with SET.jsonl for some sets.
 
     expanded      what `erukg expand` wrote
-    own_expanded  likewise, with a collection built from the set's corpus
+    own_expanded  what `erukg expand --own` wrote, with its collection beside it
     encoded       what `erukg encode` wrote
     """
 
@@ -152,6 +152,7 @@ class _Parts:
         self._top_k, self._files = top_k, files
         self._source = FirstPhrases(self.system, files.expanded, max(top_k, _ABSENT))
         self._own_source: FirstPhrases | None = None
+        self._corpus: OwnCorpus | None = None
 
     def appended(self) -> BestPhrases:
         return BestPhrases(self._source, self._top_k, self._top_k)
@@ -161,11 +162,17 @@ class _Parts:
 
     def own(self, name: str) -> BestPhrases:
         if self._own_source is None:
-            self._own_source = FirstPhrases(OwnCorpus(self.generator(name)), self._files.own_expanded)
+            self._own_source = FirstPhrases(self._own_corpus(name), self._files.own_expanded)
         return BestPhrases(self._own_source, _PRESENT, _ABSENT)
 
-    def query(self, name: str, terms: int = 0, feedback: RM3 | None = None) -> QueryPlan:
-        return QueryPlan(feedback, self.generator(name), QueryOptions(terms=terms))
+    def query(self, name: str, terms: int = 0, feedback: RM3 | None = None, *, own: bool = False) -> QueryPlan:
+        expander = self._own_corpus(name) if own else self.generator(name)
+        return QueryPlan(feedback, expander, QueryOptions(terms=terms))
+
+    def _own_corpus(self, name: str) -> OwnCorpus:
+        if self._corpus is None:  # one for all methods, so that they share its collection
+            self._corpus = OwnCorpus(self.generator(name), self._files.own_expanded)
+        return self._corpus
 
     def encoder(self, name: str, *, fused: bool = False) -> Encoder:
         return Encoder(self.generator(name), fused, self._files.encoded)
@@ -203,9 +210,9 @@ def _of_system(name: str, parts: _Parts) -> dict[str, Any]:
         "fused": lambda: {"query": fused()},
         "document": lambda: {"field": parts.field()},
         "own": lambda: {"field": parts.own(name)},
-        "both": lambda: {"field": parts.own(name), "query": parts.query(name)},
-        "both-terms": lambda: {"field": parts.own(name), "query": parts.query(name, _TERMS)},
-        "both-fused": lambda: {"field": parts.own(name), "query": fused()},
+        "both": lambda: {"field": parts.own(name), "query": parts.query(name, own=True)},
+        "both-terms": lambda: {"field": parts.own(name), "query": parts.query(name, _TERMS, own=True)},
+        "both-fused": lambda: {"field": parts.own(name), "query": fused(own=True)},
         "sparse": lambda: {"encoder": parts.encoder(name)},
         "sparse-fused": lambda: {"encoder": parts.encoder(name, fused=True)},
     }

@@ -1,4 +1,4 @@
-"""Phrases of documents from their neighbours in the corpus that is searched, each document left out for itself."""
+"""Phrases from the corpus that is searched: of documents, each left out for itself, and of queries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from erukg.backends.threads import ordered_map
 from erukg.collection import Collection
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
+from erukg.collection.encoded import glossary_threshold
 from erukg.collection.manifest import MANIFEST, read_manifest
-from erukg.core.settings import Settings
+from erukg.core.query_expansion import ExpandedQuery, QueryOptions
 from erukg.generator import KeyphraseGenerator
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.generator_system import SOURCES, GeneratorSystem
@@ -22,19 +23,10 @@ from erukg.research.evaluation.metrics import DEPTH
 from erukg.research.evaluation.provenance import describe_model, source_hash
 from erukg.research.evaluation.retrieval.context import SetContext
 from erukg.research.evaluation.retrieval.phrases import PerSet
+from erukg.research.evaluation.retrieval.stored import set_file
 from erukg.research.evaluation.systems import System
 
-__all__ = ["OwnCorpus"]
-
-
-def _settings(settings: Settings) -> Settings:
-    """For a collection that is the corpus itself: few neighbours, and no ranking learned on another collection."""
-    return settings.for_search().replace(neighbours=10, absent_learned=0.0)
-
-
-def _glossary_documents(documents: int) -> int:
-    """How many documents a phrase must describe; in a small corpus hardly any describes several."""
-    return 1 if documents <= 20_000 else 2 if documents <= 100_000 else 3
+__all__ = ["InCorpus", "OwnCorpus"]
 
 
 def _is_complete(folder: Path) -> bool:
@@ -45,18 +37,28 @@ def _is_complete(folder: Path) -> bool:
 
 
 class OwnCorpus(PerSet):
-    """A generator whose collection is the corpus of the set that it is asked about."""
+    """A generator whose collection is the corpus of the set that it is asked about.
 
-    def __init__(self, system: GeneratorSystem) -> None:
+    `given` is what `erukg expand --own` wrote, or a folder with SET.jsonl: the collection beside it is used.
+    """
+
+    def __init__(self, system: GeneratorSystem, given: Path | None = None) -> None:
         super().__init__()
-        self.system, self.name = system, system.name
+        self.system, self.name, self._given = system, system.name, given
+
+    def for_set(self, context: SetContext) -> InCorpus:
+        found = super().for_set(context)
+        assert isinstance(found, InCorpus)
+        return found
 
     def _bound(self, context: SetContext) -> System:
-        return _InCorpus(self.system, context)
+        file = None if self._given is None else set_file(self._given, context.name)
+        beside = None if file is None else file.with_name(f"{file.name}.collection")
+        return InCorpus(self.system, context, beside if beside is not None and beside.is_dir() else None)
 
     def describe(self) -> Mapping[str, Any]:
         return {
-            "settings": _settings(self.system.settings).to_dict(),
+            "settings": self.system.settings.for_own_corpus().to_dict(),
             "model": describe_model(self.system.generator),
             "collection": {"of": "the corpus of each set"},
             "code": source_hash(*SOURCES),
@@ -66,11 +68,11 @@ class OwnCorpus(PerSet):
         raise NotImplementedError("call for_set first")
 
 
-class _InCorpus:
+class InCorpus:
     """`OwnCorpus` in one set. The collection is built when phrases are first asked for, and kept in the store."""
 
-    def __init__(self, system: GeneratorSystem, context: SetContext) -> None:
-        self._system, self._context, self.name = system, context, system.name
+    def __init__(self, system: GeneratorSystem, context: SetContext, built: Path | None = None) -> None:
+        self._system, self._context, self.name, self._built = system, context, system.name, built
         self._documents = len(context.data.documents)
 
     def describe(self) -> Mapping[str, Any]:
@@ -81,7 +83,7 @@ class _InCorpus:
         return {
             "corpus": self._context.data.sha256["corpus"],
             "documents": self._documents,
-            "glossary_documents": _glossary_documents(self._documents),
+            "glossary_documents": glossary_threshold(self._documents),
         }
 
     @cached_property
@@ -94,6 +96,8 @@ class _InCorpus:
     @cached_property
     def _collection(self) -> Collection:
         backend, context = self._system.generator.backend, self._context
+        if self._built is not None:
+            return Collection.open(self._built, fingerprint=backend.term_space)
         analyser = ModelAnalyser(backend, mapper=partial(ordered_map, threads=self._system.threads))
         key = json.dumps([self._made_from, backend.term_space, analyser.choices], sort_keys=True).encode()
         folder = context.folder(f"collection-{hashlib.sha256(key).hexdigest()[:16]}")
@@ -103,12 +107,17 @@ class _InCorpus:
                 folder,
                 [context.files.corpus],
                 analyser,
-                glossary_documents=_glossary_documents(self._documents),
+                glossary_documents=glossary_threshold(self._documents),
                 on_progress=lambda rows: context.progress("collection", context.name, rows, self._documents),
             )
         return Collection.open(folder, fingerprint=backend.term_space)
 
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
         # The id keeps a document from being its own neighbour.
-        settings = _settings(self._system.settings)
+        settings = self._system.settings.for_own_corpus()
         return self._system.phrases(self._generator, records, settings)
+
+    def expand_queries(self, records: Iterable[Record], options: QueryOptions) -> Iterator[ExpandedQuery]:
+        """What to search for beside each query, with weights."""
+        settings = self._system.settings.for_own_corpus()
+        return self._system.expand_with(self._generator, records, options, settings)

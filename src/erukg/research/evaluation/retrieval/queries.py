@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from erukg.collection.analysis import stems
 from erukg.core.query_expansion import ExpandedQuery, QueryOptions
 from erukg.research.evaluation.generator_system import GeneratorSystem
+from erukg.research.evaluation.retrieval.context import SetContext
 from erukg.research.evaluation.retrieval.index import Index, query_weights
+from erukg.research.evaluation.retrieval.own_corpus import InCorpus, OwnCorpus
 from erukg.research.evaluation.retrieval.phrases import BestPhrases, describe_system
 from erukg.research.evaluation.retrieval.rm3 import RM3, mixed
 
@@ -29,9 +31,15 @@ class QueryPlan:
     """
 
     feedback: RM3 | None = None
-    expander: GeneratorSystem | None = None
+    expander: GeneratorSystem | OwnCorpus | InCorpus | None = None
     options: QueryOptions | None = None
     appended: BestPhrases | None = None
+
+    def for_set(self, context: SetContext) -> QueryPlan:
+        """The plan with the expander that belongs to this set."""
+        if not isinstance(self.expander, OwnCorpus):
+            return self
+        return replace(self, expander=self.expander.for_set(context))
 
     def weights(
         self, text: str, index: Index, more: str = "", expanded: ExpandedQuery | None = None

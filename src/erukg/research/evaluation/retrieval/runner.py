@@ -18,6 +18,7 @@ from erukg.research.evaluation.retrieval.context import SetContext
 from erukg.research.evaluation.retrieval.index import Fields, Index, Scorer, best, query_weights
 from erukg.research.evaluation.retrieval.measures import DEPTH
 from erukg.research.evaluation.retrieval.methods import BOOST, Method
+from erukg.research.evaluation.retrieval.own_corpus import InCorpus, OwnCorpus
 from erukg.research.evaluation.retrieval.phrases import BestPhrases, Titles
 from erukg.research.evaluation.retrieval.sparse_search import Encoder, SparseIndex, fuse
 from erukg.research.evaluation.retrieval.stored import StoredPredictions
@@ -35,7 +36,7 @@ class SetRunner:
         self._made: tuple[object, Scorer] | None = None  # the last index of expanded documents, as each is large
         self._sparse: tuple[GeneratorSystem, SparseIndex] | None = None
         self._predictions: dict[tuple[System, str], list[Prediction]] = {}
-        self._queries: dict[tuple[GeneratorSystem, QueryOptions], dict[str, ExpandedQuery]] = {}
+        self._queries: dict[tuple[object, QueryOptions], dict[str, ExpandedQuery]] = {}
 
     def run(self, method: Method) -> tuple[dict[str, dict[str, float]], str]:
         """By query id the documents found with their scores, and the key they are stored under."""
@@ -82,6 +83,7 @@ class SetRunner:
         added = self._appended_to_queries(plan.appended)
         expanded: Mapping[str, ExpandedQuery] = {}
         if plan.expander is not None:
+            assert not isinstance(plan.expander, OwnCorpus)  # `for_set` has bound it
             expanded = self._expanded(plan.expander, plan.options or QueryOptions())
         searched = self._searched(method)
         for query in queries:
@@ -100,7 +102,7 @@ class SetRunner:
                 scores = fuse(scores, self._context.index.scores(query_weights(query.text)))
             yield scores
 
-    def _expanded(self, system: GeneratorSystem, options: QueryOptions) -> dict[str, ExpandedQuery]:
+    def _expanded(self, system: GeneratorSystem | InCorpus, options: QueryOptions) -> dict[str, ExpandedQuery]:
         key = (system, options)
         if key not in self._queries:
             out: dict[str, ExpandedQuery] = {}
