@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from erukg import KeyphraseGenerator
+from erukg import KeyphraseGenerator, Settings
 from erukg.cli import app
 from erukg.core.query_expansion import QueryOptions
 from erukg.io.engines import ENGINES, document_lines, index_schema, query_lines
@@ -42,7 +42,7 @@ def expand(tiny_model: Path, tiny_collection: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def generator(tiny_model: Path, tiny_collection: Path) -> KeyphraseGenerator:
-    return KeyphraseGenerator.from_pretrained(tiny_model, tiny_collection)
+    return KeyphraseGenerator.from_pretrained(tiny_model, tiny_collection, settings=Settings().for_own_corpus())
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:

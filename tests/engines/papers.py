@@ -5,11 +5,16 @@ All fields stay below 40 words, up to where Lucene and tantivy keep lengths exac
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from typing import Any
 
 from erukg import KeyphraseGenerator
+from erukg.core.expansion import best_phrases
+from erukg.core.query_expansion import ExpandedQuery, SearchPhrase
+from erukg.io.engines import document_lines
+from erukg.io.lucene import lucene_query
 
 TOPICS = (
     ("gene expression", "mouse liver", "protein folding", "cell culture", "enzyme activity", "viral genome"),
@@ -49,11 +54,14 @@ def queries(count: int = 20, seed: int = 11) -> list[list[Group]]:
 
 
 def written(query: list[Group]) -> str:
-    """A query in the language of Lucene and tantivy."""
-    return " ".join(f"({words})^{weight:g}" if " " in words else f"{words}^{weight:g}" for words, weight in query)
+    """A query as `erukg expand --queries --format lucene` writes it."""
+    (text, _), *groups = query
+    phrases = tuple(SearchPhrase(words, "absent", weight) for words, weight in groups)
+    return lucene_query(ExpandedQuery(text, phrases))
 
 
 def search_fields(generator: KeyphraseGenerator, row: dict[str, str]) -> dict[str, Any]:
-    """The fields of a paper that an engine indexes."""
+    """A paper as `erukg expand --format lucene` writes it."""
     found = generator.generate(row["text"], 5, id=row["id"])
-    return {**row, "keyphrases": "; ".join(keyphrase.phrase for keyphrase in found)}
+    (line,) = document_lines(row, *best_phrases(found, 5, 5), "lucene")
+    return dict(json.loads(line))

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from engines.conftest import Hit, example, run_example
+from engines.conftest import PAGE, Hit, example, run_example
 from engines.fetching import archive_member, interpreter, python_with
 from engines.papers import Group, papers, queries, written
-from erukg import KeyphraseGenerator
+from erukg.cli import app
 from erukg.collection.analysis import stems
 from erukg.research.evaluation.retrieval.index import Index, TokenisedCorpus
 
 DEPTH = 50
-BOOSTS = {"text": 1.0, "keyphrases": 0.4}
+BOOSTS = {"contents": 1.0, "keyphrases": 0.4}
 
 
 def expected(fields: list[dict[str, Any]], query: list[Group], k1: float, b: float) -> dict[str, float]:
@@ -51,24 +52,30 @@ CALLS = [f"search({written(query)!r}, {DEPTH})" for query in queries()]
 
 def test_the_fixture_says_something(fields: list[dict[str, Any]]) -> None:
     assert len(fields) == 200
-    assert len({row["text"] for row in fields}) > 150
+    assert len({row["contents"] for row in fields}) > 150
     assert all(0 < len(stems(row[field])) < 40 for row in fields for field in BOOSTS)
-    assert written(queries()[0]) == "gene^1 (virtual keypad)^0.3"
+    assert written(queries()[0]) == "gene (virtual keypad)^0.3"
     # The field matters: without it the order is another one.
     query = queries()[1]
     whole, alone = (expected(rows, query, 0.9, 0.4) for rows in (fields, [{**r, "keyphrases": ""} for r in fields]))
     assert sorted(whole, key=lambda id: -whole[id])[:10] != sorted(alone, key=lambda id: -alone[id])[:10]
 
 
-def test_fields_are_written_as_the_page_says(bundled_generator: KeyphraseGenerator, tmp_path: Path) -> None:
-    names: dict[str, Any] = {}
-    exec(example("Keyphrases as a field"), names)
-    corpus, output = tmp_path / "corpus.jsonl", tmp_path / "fields.jsonl"
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in papers(5)))
-    names["write_fields"](bundled_generator, str(corpus), str(output))
-    for row, made in zip(papers(5), map(json.loads, output.read_text().splitlines()), strict=True):
-        phrases = "; ".join(k.phrase for k in bundled_generator.generate(row["text"]))
-        assert made == {**row, "keyphrases": phrases}
+def test_the_commands_of_the_page_write_what_engines_read(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in papers(5)))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "sea ice: radar?"}) + "\n")
+    commands = [line.split()[1:] for line in PAGE.splitlines() if line.startswith("    erukg expand")]
+    assert len(commands) == 2
+    for command in commands:
+        arguments = [str(tmp_path / part) if "." in part else part for part in command]
+        result = CliRunner().invoke(app, [*arguments, "--model", "tiny"])
+        assert result.exit_code == 0, result.output
+    made = [json.loads(line) for line in (tmp_path / "fields.jsonl").read_text().splitlines()]
+    assert [(row["id"], row["contents"]) for row in made] == [(row["id"], row["text"]) for row in papers(5)]
+    assert all(row["keyphrases"] for row in made)
+    id, query = (tmp_path / "topics.tsv").read_text().rstrip("\n").split("\t")
+    assert id == "q"
+    assert query.startswith("sea ice\\: radar\\? (")
 
 
 def test_tantivy(fields: list[dict[str, Any]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -336,7 +336,7 @@ def test_every_method_runs_with_our_own_model(papers: Path, ours: System, tmp_pa
     described = {name: result.description for name, result in results.items()}
     assert described["rm3-30"]["rm3"] == {"documents": 10, "terms": 30, "weight": 0.5}
     assert described["query"]["query_options"] == {"weight": 0.3, "present": 10, "absent": 20, "terms": 0}
-    assert described["fused"]["query_options"]["terms"] == 50
+    assert described["fused"]["query_options"]["terms"] == 100
     assert described["fused"]["masses"]["feedback"] == 0.3
     assert described["own"]["document_expansion"]["settings"]["neighbours"] == 10
     assert described["both"]["field_boost"] == 0.4
