@@ -7,16 +7,18 @@ Nothing in a file is believed before it is checked, and nothing is ever unpickle
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ from erukg.core.hashing import hash_strings
 from erukg.errors import CollectionError
 
 __all__ = [
+    "HEAD",
     "ArrayFile",
     "ArrayFileWriter",
     "FileEntry",
@@ -33,9 +36,11 @@ __all__ = [
     "damaged",
     "join",
     "offsets_of",
+    "open_regular",
 ]
 
-_HEAD = b"erukg arrays 1\n".ljust(64, b"\0")
+#: Every file of arrays begins so.
+HEAD = b"erukg arrays 1\n".ljust(64, b"\0")
 _TAIL = struct.Struct("<QII8s")
 _TAIL_MARK = b"erukgend"
 _ALIGN = 64
@@ -60,10 +65,23 @@ def damaged(path: Path, reason: str) -> CollectionError:
     return CollectionError(f"{path} is damaged ({reason}); restore the collection from a copy or build it again.")
 
 
+def open_regular(path: Path, *, follow: bool = True) -> IO[bytes]:
+    """A file opened for reading; an OSError for pipes, which would block, devices, folders and, unless `follow`, links."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "It is not a regular file", str(path))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
 def checksum(path: Path) -> int:
     """The CRC-32 of a whole file."""
     crc = 0
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while chunk := file.read(_CHUNK):
             crc = zlib.crc32(chunk, crc)
     return crc
@@ -147,7 +165,9 @@ class ArrayFileWriter:
         self._crc = 0
         self._size = 0
         self._entry: FileEntry | None = None
-        self._write(_HEAD)
+        self._write(HEAD)
+        # Killed at any moment, what is left is known by its head.
+        self._file.flush()
 
     def _write(self, data: bytes | memoryview) -> None:
         self._file.write(data)
@@ -220,14 +240,14 @@ class ArrayFile:
 
     def __init__(self, folder: Path, entry: FileEntry) -> None:
         self.path = path = folder / entry.name
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size != entry.bytes:
                 raise damaged(path, f"it has {size} bytes instead of {entry.bytes}")
-            if size < len(_HEAD) + _TAIL.size:
+            if size < len(HEAD) + _TAIL.size:
                 raise damaged(path, "it is too short")
             self._buffer = buffer = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-        if buffer[: len(_HEAD)] != _HEAD:
+        if buffer[: len(HEAD)] != HEAD:
             raise damaged(path, "it does not begin like a file of a collection")
         end, length, crc, mark = _TAIL.unpack(buffer[size - _TAIL.size :])
         if mark != _TAIL_MARK or length > _LARGEST_DIRECTORY or end != size - _TAIL.size or length > end:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,9 +14,11 @@ from pathlib import Path
 
 from erukg.errors import CollectionError
 
-__all__ = ["LOCK", "write_errors", "writer_lock"]
+__all__ = ["HOLDER", "LOCK", "write_errors", "writer_lock"]
 
 LOCK = "lock"
+#: What the lock's file says of its holder; nothing when there is none.
+HOLDER = re.compile(rb"(?:process [0-9]+ on \S+ since \S+\n?)?")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -39,14 +43,17 @@ def writer_lock(folder: Path) -> Iterator[None]:
         import fcntl
     except ImportError as error:
         raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
+    path = folder / LOCK
     with write_errors(folder):
-        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = _open_lock(path)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = os.pread(handle, 200, 0).decode("utf-8", "replace").strip() or "another process"
             raise CollectionError(f"{folder} is being written by {holder}; try again when it is done.") from error
+        if not HOLDER.fullmatch(os.pread(handle, 300, 0)):
+            raise CollectionError(f"{path} is not the lock of a collection; move that file elsewhere.")
         since = datetime.now(UTC).isoformat(timespec="seconds")
         with write_errors(folder):
             os.ftruncate(handle, 0)
@@ -57,3 +64,22 @@ def writer_lock(folder: Path) -> Iterator[None]:
             os.ftruncate(handle, 0)
     finally:
         os.close(handle)
+
+
+def _open_lock(path: Path) -> int:
+    """The lock's file, made if it is not there; never one that a link leads to, nor a pipe, which would block."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        handle = os.open(path, flags, 0o644)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise
+        raise _no_lock(path) from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise _no_lock(path)
+    return handle
+
+
+def _no_lock(path: Path) -> CollectionError:
+    return CollectionError(f"{path} is a link, a folder or a pipe where the collection has its lock; remove it.")
