@@ -14,11 +14,11 @@ import os
 import stat
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,12 @@ __all__ = [
     "ArrayFile",
     "ArrayFileWriter",
     "FileEntry",
+    "Opener",
     "PackedLists",
+    "check_file",
     "checksum",
     "damaged",
+    "fault",
     "join",
     "offsets_of",
     "open_regular",
@@ -60,13 +63,19 @@ class FileEntry:
     crc32: int
 
 
+Opener: TypeAlias = Callable[[Path], IO[bytes]]
+"""Opens a file for reading."""
+
+
 def damaged(path: Path, reason: str) -> CollectionError:
     """The error for a file that is not what was written."""
     return CollectionError(f"{path} is damaged ({reason}); restore the collection from a copy or build it again.")
 
 
 def open_regular(path: Path, *, follow: bool = True) -> IO[bytes]:
-    """A file opened for reading; an OSError for pipes, which would block, devices, folders and, unless `follow`, links."""
+    """A file opened for reading; an OSError for folders, devices and pipes, which would block, and for links unless
+    `follow`.
+    """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
     try:
@@ -80,11 +89,34 @@ def open_regular(path: Path, *, follow: bool = True) -> IO[bytes]:
 
 def checksum(path: Path) -> int:
     """The CRC-32 of a whole file."""
-    crc = 0
     with open_regular(path) as file:
-        while chunk := file.read(_CHUNK):
-            crc = zlib.crc32(chunk, crc)
+        return _checksum(file)
+
+
+def _checksum(file: IO[bytes]) -> int:
+    crc = 0
+    while chunk := file.read(_CHUNK):
+        crc = zlib.crc32(chunk, crc)
     return crc
+
+
+def fault(file: IO[bytes], entry: FileEntry) -> str | None:
+    """What of an open file, read to its end, is other than the manifest says; None if it is as it was written."""
+    size = os.fstat(file.fileno()).st_size
+    if size != entry.bytes:
+        return f"has {size} bytes instead of {entry.bytes}"
+    return None if _checksum(file) == entry.crc32 else "has another checksum than when it was written"
+
+
+def check_file(path: Path, entry: FileEntry) -> None:
+    """Refuse a file that is not byte for byte what was written."""
+    try:
+        with open_regular(path) as file:
+            found = fault(file, entry)
+    except OSError as error:
+        raise CollectionError(f"{path} cannot be read: {error.strerror}.") from error
+    if found is not None:
+        raise damaged(path, f"it {found}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +270,9 @@ class ArrayFile:
     FileNotFoundError is left to the caller, who knows whether a newer commit exists.
     """
 
-    def __init__(self, folder: Path, entry: FileEntry) -> None:
+    def __init__(self, folder: Path, entry: FileEntry, opener: Opener = open_regular) -> None:
         self.path = path = folder / entry.name
-        with open_regular(path) as file:
+        with opener(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size != entry.bytes:
                 raise damaged(path, f"it has {size} bytes instead of {entry.bytes}")

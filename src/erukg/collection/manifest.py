@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from erukg.collection.arrays import FileEntry, damaged
+from erukg.collection.arrays import FileEntry, damaged, open_regular
 from erukg.collection.likeness import Likeness, Usual
 from erukg.errors import CollectionError
 from erukg.io.publish import publish_bytes, sync_folder
@@ -143,7 +143,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The current commit, or a `CollectionError` that says why there is none to be used."""
     path = folder / MANIFEST
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             raw = file.read(_LARGEST + 1)
     except FileNotFoundError as error:
         what = "holds no collection (it has no manifest.json)" if folder.is_dir() else "does not exist"

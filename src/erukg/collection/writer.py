@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import ANALYSIS
-from erukg.collection.arrays import FileEntry
+from erukg.collection.arrays import FileEntry, check_file
 from erukg.collection.calibration import calibrate_locked, stale
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
 from erukg.collection.encoded import GLOSSARY_DOCUMENTS, DocumentRecord, EncodedDocument
@@ -122,6 +122,8 @@ class Writer:
                     f"{folder} was slimmed down and can only be read; build one of your own to change."
                 )
             check_made_with(folder, manifest, fingerprint)
+            # The next commit takes over which documents are removed.
+            check_file(folder / manifest.commit.name, manifest.commit)
             writer = cls(folder, manifest)
             writer._segments = list(segments)
             writer._dead = [state.dead for state in commit.states]
@@ -290,6 +292,10 @@ class Writer:
         """Make one segment of each group of consecutive ones; one alone and without gaps stays as it is."""
         if all(len(group) == 1 and not len(self._dead[group[0]]) for group in groups):
             return
+        merged = [group for group in groups if len(group) > 1 or len(self._dead[group[0]])]
+        for entry in (self.manifest.segments[i].file for group in merged for i in group):
+            # What is merged gets a checksum of its own, which would vouch for damaged data.
+            check_file(self.folder / entry.name, entry)
         commit = derive(self._segments, self._dead, self.manifest.glossary_documents, glossary=False)
         entries: list[SegmentEntry] = []
         with write_errors(self.folder):
