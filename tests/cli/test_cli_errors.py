@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -259,3 +260,16 @@ def test_version_and_help() -> None:
     for name in ("generate", "extract", "rank", "collection", "train", "evaluate", "Exit codes"):
         assert name in text
     assert CliRunner().invoke(app, ["generat"]).exit_code == 2
+
+
+def test_a_damaged_model_is_one_sentence(tiny_model: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
+    data = bytearray((folder / "head.safetensors").read_bytes())
+    data[-5] ^= 1
+    (folder / "head.safetensors").write_bytes(data)
+    line = ["extract", str(write_lines(tmp_path / "a.jsonl", 1)), "--model", str(folder)]
+    result = CliRunner().invoke(app, line)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        f"erukg: {folder}/head.safetensors does not match its checksum; the model is damaged, copy it again.\n"
+    )
