@@ -14,7 +14,7 @@ import typer
 
 from erukg.cli._common import SOME_SKIPPED
 from erukg.cli._options import InputOptions, ModelOptions, Threads, given, option, options
-from erukg.cli._work import Source, keep_part, output_path, process
+from erukg.cli._work import Source, asked, keep_part, output_path, process
 from erukg.core.sparse import TERMS, SparseVector, TermCounts
 from erukg.errors import InputError, require
 from erukg.io import InputDocument
@@ -106,7 +106,13 @@ def encode(
     backend = generator.backend
     known = None if idf is None else _read_counts(idf, backend.vocab_size)
     counts = TermCounts(backend.term_space, backend.vocab_size)
-    output = Output(path, _writer(form), resume=job.out.resume, keep=None if form is Form.parquet else keep_part)
+    output = Output(
+        path,
+        _writer(form),
+        resume=job.out.resume,
+        keep=None if form is Form.parquet else keep_part,
+        asked=asked("encode", job, generator, form=form, idf=idf),
+    )
     if save_idf is not None and path is not None and output.done:
         _count_done(path.with_name(path.name + ".part"), counts, backend.tokens(range(backend.vocab_size)))
 

@@ -10,7 +10,7 @@ import typer
 
 from erukg.cli._cluster import Job, run_on_ray
 from erukg.cli._options import InputOptions, option, options
-from erukg.cli._work import Source, keep_part, output_path, process
+from erukg.cli._work import Source, asked, keep_part, output_path, process
 from erukg.core.expansion import check_row, expand_row
 from erukg.core.results import Keyphrases
 from erukg.errors import InputError
@@ -75,7 +75,13 @@ def expand(
 
     process(
         source,
-        Output(path, JsonWriter, resume=job.out.resume, keep=keep_part),
+        Output(
+            path,
+            JsonWriter,
+            resume=job.out.resume,
+            keep=keep_part,
+            asked=asked("expand", job, generator, append=append),
+        ),
         lambda items: generator.stream(items, job.top_k, job.settings, threads=job.threads),
         row,
     )

@@ -6,13 +6,13 @@ import errno
 import os
 import re
 import socket
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from erukg.errors import CollectionError
+from erukg.io.locking import open_plain, try_lock
 
 __all__ = ["HOLDER", "LOCK", "write_errors", "writer_lock"]
 
@@ -39,19 +39,18 @@ def write_errors(folder: Path) -> Iterator[None]:
 @contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
     """Held within the block; a second writer gets an error that names the first."""
-    try:
-        import fcntl
-    except ImportError as error:
-        raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
     path = folder / LOCK
     with write_errors(folder):
-        handle = _open_lock(path)
+        handle = open_plain(path, 0o644)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            with write_errors(folder):
+                mine = try_lock(handle)
+        except ImportError as error:
+            raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
+        if not mine:
             holder = os.pread(handle, 200, 0).decode("utf-8", "replace").strip() or "another process"
-            raise CollectionError(f"{folder} is being written by {holder}; try again when it is done.") from error
+            raise CollectionError(f"{folder} is being written by {holder}; try again when it is done.")
         if not HOLDER.fullmatch(os.pread(handle, 300, 0)):
             raise CollectionError(f"{path} is not the lock of a collection; move that file elsewhere.")
         since = datetime.now(UTC).isoformat(timespec="seconds")
@@ -64,22 +63,3 @@ def writer_lock(folder: Path) -> Iterator[None]:
             os.ftruncate(handle, 0)
     finally:
         os.close(handle)
-
-
-def _open_lock(path: Path) -> int:
-    """The lock's file, made if it is not there; never one that a link leads to, nor a pipe, which would block."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    try:
-        handle = os.open(path, flags, 0o644)
-    except OSError as error:
-        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
-            raise
-        raise _no_lock(path) from error
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise _no_lock(path)
-    return handle
-
-
-def _no_lock(path: Path) -> CollectionError:
-    return CollectionError(f"{path} is a link, a folder or a pipe where the collection has its lock; remove it.")
