@@ -29,10 +29,11 @@ from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
 
-__all__ = ["Source", "Work", "asked", "keep_part", "open_output", "output_path", "process"]
+__all__ = ["Source", "Work", "asked", "keep_part", "open_output", "output_path", "process", "written_as"]
 
 ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases)
 WriterT = TypeVar("WriterT", bound=Writer)
+_JSON_LINES = ("jsonl", "ndjson", "json")
 Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Answer[Any, ResultT]]]
 """From documents to an answer for each, in order."""
 
@@ -168,6 +169,18 @@ def output_path(output: str | None) -> Path | None:
     return None if output is None or output == "-" else Path(output)
 
 
+def written_as(path: Path, *forms: str, advice: str = "") -> str:
+    """One of these forms if the output's name ends so, or json, which is JSON Lines; other endings are refused."""
+    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    ending = name.suffix.lower().removeprefix(".")
+    if ending in forms:
+        return ending
+    if ending in ("", *_JSON_LINES) or (path.exists() and not path.is_file()):  # a pipe or a device has any name
+        return "json"
+    known = ", ".join(f".{form}" for form in (*_JSON_LINES, *forms))
+    raise InputError(f"{path}: what ends in .{ending} is not written here; use one of {known} (also .gz, .xz){advice}.")
+
+
 def keep_part(part: Path) -> None:
     """Tell the user about an output that can be resumed."""
     say(f"What is done so far is in {part}; the same command with --resume goes on from there.")
@@ -223,9 +236,7 @@ def open_output(
 def _format_of(path: Path | None) -> Format:
     if path is None:
         return Format.table if sys.stdout.isatty() else Format.json
-    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    suffix = name.suffix.lower().removeprefix(".")
-    return Format(suffix) if suffix in (Format.csv, Format.parquet) else Format.json
+    return Format(written_as(path, Format.csv, Format.parquet, advice=", or say with --format what to write"))
 
 
 def _as_it_is(document: InputDocument, result: Any) -> Any:

@@ -10,7 +10,7 @@ import typer
 
 from erukg.cli._cluster import Job, run_on_ray
 from erukg.cli._options import InputOptions, option, options
-from erukg.cli._work import Source, asked, keep_part, output_path, process
+from erukg.cli._work import Source, asked, keep_part, output_path, process, written_as
 from erukg.core.expansion import check_row, expand_row
 from erukg.core.results import Keyphrases
 from erukg.errors import InputError
@@ -61,6 +61,8 @@ def expand(
     path = output_path(job.out.output)
     if job.out.resume and path is None:
         raise typer.BadParameter("It goes with --output FILE.", param_hint="--resume")
+    if path is not None:
+        written_as(path)
     lines = replace(job.documents, input_format="jsonl")
     source = Source(lines, lambda document: check_row(document.fields or {}))
     for name in source.paths:
