@@ -60,13 +60,7 @@ def write_model(path: Path, *, seed: int = 0, window: int = 64, int8: bool = Fal
     graph = "encoder.int8.onnx" if int8 else "encoder.onnx"
     onnx.save(_graph(rng), str(path / graph))
     parts = ["tokenizer.json", "head.safetensors", graph]
-    files = {
-        name: {
-            "bytes": (path / name).stat().st_size,
-            "sha256": hashlib.sha256((path / name).read_bytes()).hexdigest(),
-        }
-        for name in parts
-    }
+    files = {name: listed(path / name) for name in parts}
     settings = {
         "format": "erukg-model",
         "version": 1,
@@ -84,6 +78,12 @@ def write_model(path: Path, *, seed: int = 0, window: int = 64, int8: bool = Fal
     }
     (path / "config.json").write_text(json.dumps(settings))
     return path
+
+
+def listed(path: Path) -> dict[str, object]:
+    """What `config.json` says of a file of the model."""
+    data = path.read_bytes()
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def tag_head() -> dict[str, np.ndarray]:

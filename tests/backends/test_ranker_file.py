@@ -86,6 +86,7 @@ def test_a_changed_byte_is_found_by_its_checksum(model: Path) -> None:
     (model / "ranker.safetensors").write_bytes(data)
     with pytest.raises(ModelError, match=r"ranker\.safetensors does not match its checksum"):
         ModelFolder.open(model).verify()
+    assert "ranker.safetensors does not match its checksum" in refused(model)
 
 
 @pytest.mark.parametrize("data", [b"", b"not a ranking", bytes(64), b"\xff" * 64], ids=["empty", "text", "zeros", "ff"])

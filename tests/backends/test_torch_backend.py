@@ -21,7 +21,7 @@ from erukg.backends.torch.backend import TorchBackend  # noqa: E402
 from erukg.backends.torch.steps import Quantised  # noqa: E402
 from erukg.core.backend import Pieces  # noqa: E402
 from erukg.errors import InputError, ModelError  # noqa: E402
-from tiny import ADJECTIVES, NOUNS, OTHERS, write_model  # noqa: E402
+from tiny import ADJECTIVES, NOUNS, OTHERS, listed, write_model  # noqa: E402
 from tiny_bert import write_bert  # noqa: E402
 
 torch.set_num_threads(1)
@@ -187,7 +187,7 @@ def damaged(folder: Path, target: Path, change: object) -> Path:
     change({tensor.name: tensor for tensor in proto.graph.initializer}, proto)  # type: ignore[operator]
     onnx.save(proto, str(path))
     config = json.loads((copy / "config.json").read_text())
-    config["files"][path.name]["bytes"] = path.stat().st_size
+    config["files"][path.name] = listed(path)
     (copy / "config.json").write_text(json.dumps(config))
     return copy
 

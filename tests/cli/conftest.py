@@ -18,16 +18,18 @@ Run = Callable[..., Result]
 COMMAND = [sys.executable, "-m", "erukg.cli"]
 
 
+def parts(command: str, model: Path) -> list[str]:
+    """This model, and no collection where there might be one."""
+    return ["--model", str(model), *([] if command in ("extract", "encode") else ["--no-collection"])]
+
+
 @pytest.fixture
 def run(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """`run("generate", "a.txt")` with the tiny model and no collection."""
     monkeypatch.setenv("COLUMNS", "200")
 
     def call(command: str, *arguments: object, input: str | bytes | None = None) -> Result:
-        parts = ["--model", str(tiny_model)]
-        if command != "extract":
-            parts.append("--no-collection")
-        return CliRunner().invoke(app, [command, *parts, *map(str, arguments)], input=input)
+        return CliRunner().invoke(app, [command, *parts(command, tiny_model), *map(str, arguments)], input=input)
 
     return call
 
@@ -37,7 +39,7 @@ def shell(tiny_model: Path) -> Callable[..., subprocess.Popen[bytes]]:
     """The command as a process of its own."""
 
     def start(command: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-        line = [*COMMAND, command, "--model", str(tiny_model), "--no-collection", *map(str, arguments)]
+        line = [*COMMAND, command, *parts(command, tiny_model), *map(str, arguments)]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(line, **{**pipes, "env": {**os.environ, "COLUMNS": "200"}, **options})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -259,3 +260,43 @@ def test_version_and_help() -> None:
     for name in ("generate", "extract", "rank", "collection", "train", "evaluate", "Exit codes"):
         assert name in text
     assert CliRunner().invoke(app, ["generat"]).exit_code == 2
+
+
+def test_a_damaged_model_is_one_sentence(tiny_model: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
+    data = bytearray((folder / "head.safetensors").read_bytes())
+    data[-5] ^= 1
+    (folder / "head.safetensors").write_bytes(data)
+    line = ["extract", str(write_lines(tmp_path / "a.jsonl", 1)), "--model", str(folder)]
+    result = CliRunner().invoke(app, line)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        f"erukg: {folder}/head.safetensors does not match its checksum; the model is damaged, copy it again.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "known"),
+    [
+        ("generate", "o.xlsx", ".jsonl, .ndjson, .json, .csv, .parquet (also .gz, .xz), or say with --format"),
+        ("extract", "o.txt.gz", ".csv, .parquet"),
+        ("rank", "o.docx", ".csv, .parquet"),
+        ("expand", "o.csv", ".jsonl, .ndjson, .json (also .gz, .xz)."),
+        ("encode", "o.csv", ".jsonl, .ndjson, .json, .parquet"),
+    ],
+)
+def test_endings_that_are_not_written_are_refused(
+    run: Run, tmp_path: Path, command: str, name: str, known: str
+) -> None:
+    path, more = write_lines(tmp_path / "a.jsonl", 2), ("--phrase", "sparse graph") if command == "rank" else ()
+    result = run(command, path, "--output", tmp_path / name, *more)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert "is not written here; use one of " in result.stderr
+    assert known in result.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
+    for good in ("plain", "o.json", "o.NDJSON", "o.jsonl.gz"):
+        assert run(command, path, "--output", tmp_path / good, *more).exit_code == 0
+    assert json.loads((tmp_path / "plain").read_text().splitlines()[1])["id"] == "d1"
+    if command not in ("expand", "encode"):
+        assert run(command, path, "--output", tmp_path / name, "--format", "table", *more).exit_code == 0

@@ -61,7 +61,9 @@ def test_fields_are_kept_and_phrases_added(
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([corpus.name, output.name])
 
 
-def test_a_named_collection_is_the_corpus_that_is_searched(tiny_model: Path, tiny_collection: Path, tmp_path: Path) -> None:
+def test_a_named_collection_is_the_corpus_that_is_searched(
+    tiny_model: Path, tiny_collection: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "queries.jsonl"
     path.write_text(lines([{"_id": "q", "text": "sea ice radar"}]))
     parts = ["--model", str(tiny_model), "--collection", str(tiny_collection)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import lzma
+import time
 from io import BytesIO
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from erukg.io import BadDocument, InputDocument, Limits, read_documents
+from erukg.io import FORMS, BadDocument, InputDocument, Limits, read_documents
 
 
 def read(path: Path, limit: int = 1_000_000) -> list[InputDocument | BadDocument]:
@@ -194,3 +196,37 @@ def test_csv_without_the_columns(tmp_path: Path, data: bytes) -> None:
     (bad,) = read(path)
     assert isinstance(bad, BadDocument)
     assert "first line" in bad.message
+
+
+class Counted(io.BufferedReader):
+    """A buffered stream that counts how often it is asked for a line."""
+
+    asked = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.asked += 1
+        return super().readline(-1 if size is None else size)
+
+
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b" \t\n"])
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_blank_lines_are_passed_over_many_at_a_time(form: str, blank: bytes) -> None:
+    rows = [b'{"text": "a b"}\n', b"text\n"][form == "csv"], [b'{"text": "c d"}\n', b'"c\n\n\nd"\n'][form == "csv"]
+    stream = Counted(BytesIO(rows[0] + blank * 100_000 + rows[1] + blank * 3 + rows[1]), 8192)
+    items = list(FORMS[form].read(stream, "x", Limits()))
+    assert all(isinstance(item, InputDocument) for item in items)
+    last = 100_002 + (3 if form == "csv" else 0)
+    assert [item.place for item in items[-2:]] == ["x:100002", f"x:{last + 4}"]
+    assert items[-1].text == ("c\n\n\nd" if form == "csv" else "c d")  # type: ignore[union-attr]
+    assert stream.asked < 100
+
+
+def test_a_small_file_of_very_many_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n" * 5_000_000 + b'{"text": "a b"}\n\xff\n' + b"\n" * 5_000_000))
+    start = time.process_time()
+    good, bad = read(path)
+    assert time.process_time() - start < 3
+    assert (good.place, bad.place) == (f"{path}:5000001", f"{path}:5000002")
+    assert isinstance(bad, BadDocument)
+    assert "at offset 5000016" in bad.message

@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from serving.serving_tools import Process
+from tiny import listed
 
 TEXT = "Neural retrieval for the sparse index\nWe propose a distributed search engine and graph data storage {}."
 
@@ -279,6 +280,14 @@ def test_what_cannot_be_served_is_said_in_one_line(server: Process, tiny_model: 
     for part in tiny_model.iterdir():
         content = part.read_bytes()
         (broken / part.name).write_bytes(b"\0" * len(content) if part.suffix == ".onnx" else content)
+    damaged = serve("--model", broken, "--port", 0)
+    assert damaged.returncode == 1, damaged.stderr
+    assert "encoder.onnx does not match its checksum" in damaged.stderr
+    assert damaged.stderr.count("\n") == 1
+    # A graph with the right checksum that still cannot be run.
+    config = json.loads((broken / "config.json").read_text())
+    config["files"]["encoder.onnx"] = listed(broken / "encoder.onnx")
+    (broken / "config.json").write_text(json.dumps(config))
     for workers in (1, 2):
         done = serve("--model", broken, "--port", 0, "--workers", workers)
         assert done.returncode == 1, done.stderr

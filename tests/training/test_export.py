@@ -18,7 +18,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from erukg.backends import OnnxBackend  # noqa: E402
 from erukg.errors import ModelError  # noqa: E402
-from erukg.training.base import load_base  # noqa: E402
+from erukg.training.base import load_base, save_base  # noqa: E402
 from erukg.training.config import preset  # noqa: E402
 from erukg.training.export.card import model_card  # noqa: E402
 from erukg.training.export.folder import export, fingerprint, write_model_folder  # noqa: E402
@@ -215,3 +215,16 @@ def test_the_commands_train_and_export(tiny_run: Path, prepared: Path, tiny_base
     result = CliRunner().invoke(app, ["export", *arguments])
     assert result.exit_code == 0, result.output
     assert OnnxBackend.load(tmp_path / "int8").vocab_size == 500
+
+
+def test_a_collapsed_model_is_not_exported(tiny_run: Path, tmp_path: Path) -> None:
+    source = tmp_path / "collapsed"
+    model, _ = load_base(tiny_run / "model")
+    with torch.no_grad():
+        # What too much regularisation comes to: one term is left whatever the text.
+        model.cls.predictions.bias.fill_(-100.0)
+        model.cls.predictions.bias[7] = 100.0
+    save_base(model, source, tiny_run / "model" / "tokenizer.json")
+    with pytest.raises(ModelError, match=r"collapsed has collapsed: it gives a text of 32 words only 1\.0 terms"):
+        export(source, tmp_path / "out", "tiny")
+    assert not (tmp_path / "out").exists()

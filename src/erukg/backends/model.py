@@ -59,6 +59,7 @@ class ModelBackend(ABC):
     """What all backends share: words to pieces, and the facts of the model folder (`erukg.core.backend.Backend`)."""
 
     def __init__(self, folder: ModelFolder) -> None:
+        folder.verify_parts()
         self.folder = folder
         self.vocabulary = Vocabulary.load(folder.tokenizer)
         self.head = Head(folder, self.vocabulary)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import IO, Annotated, Any, cast
 import typer
 
 from erukg.cli._options import given, option
-from erukg.cli._work import Source, keep_part
+from erukg.cli._work import Source, keep_part, written_as
 from erukg.core.expansion import FIELDS, QUERY_FIELDS, best_phrases, check_row, expand_query_row, expand_row
 from erukg.core.query_expansion import ExpandedQuery, QueryOptions
 from erukg.core.results import Keyphrases
@@ -36,6 +37,7 @@ from erukg.io.writers import JsonWriter, LineWriter, ParquetWriter, Row, Writer
 __all__ = ["ExpandFormat", "Phrases", "Target"]
 
 _QUERIES, _FORMAT = "Queries", "Search engines"
+_ADVICE = ", or say with --format what to write"
 
 
 class ExpandFormat(StrEnum):
@@ -133,7 +135,7 @@ class Target:
     def chosen(self, path: Path | None) -> ExpandFormat:
         if self.form is not None:
             return self.form
-        parquet = path is not None and path.suffix.lower() == ".parquet"
+        parquet = path is not None and written_as(path, "parquet", advice=_ADVICE) == "parquet"
         return ExpandFormat.parquet if parquet else ExpandFormat.jsonl
 
     def open(self, source: Source, path: Path | None, phrases: Phrases, resume: bool) -> Rows:
@@ -190,10 +192,12 @@ class Rows:
             text = json.dumps(index_schema(self.engine), indent=2) + "\n"
             publish_text(Path(self.target.schema), text)
 
-    def open(self) -> Output[Writer]:
+    def open(self, asked: Mapping[str, Any]) -> Output[Writer]:
+        """The output; `asked` is what decides the rows beside the options here."""
+        chosen = dataclasses.asdict(self.phrases) | dataclasses.asdict(self.target)
         lines = records(self.engine, queries=self.phrases.queries) if self.engine is not None else None
         keep = None if self.form is ExpandFormat.parquet else keep_part
-        return Output(self.path, self._writer, resume=self.resume, records=lines, keep=keep)
+        return Output(self.path, self._writer, resume=self.resume, records=lines, keep=keep, asked={**asked, **chosen})
 
     def _writer(self, stream: IO[bytes]) -> Writer:
         if self.form is ExpandFormat.parquet:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import typer
 
+from erukg._version import __version__
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
 from erukg.cli._options import Format, InputOptions, OutputOptions
 from erukg.core.notices import HEADINGS
@@ -25,10 +27,14 @@ from erukg.io.progress import progress
 from erukg.io.streams import COMPRESSED
 from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
 
-__all__ = ["Source", "Work", "keep_part", "open_output", "output_path", "process"]
+if TYPE_CHECKING:
+    from erukg.generator import KeyphraseGenerator
+
+__all__ = ["Source", "Work", "asked", "keep_part", "open_output", "output_path", "process", "written_as"]
 
 ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases | ExpandedQuery)
 WriterT = TypeVar("WriterT", bound=Writer)
+_JSON_LINES = ("jsonl", "ndjson", "json")
 Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Answer[Any, ResultT]]]
 """From documents to an answer for each, in order."""
 
@@ -164,12 +170,49 @@ def output_path(output: str | None) -> Path | None:
     return None if output is None or output == "-" else Path(output)
 
 
+def written_as(path: Path, *forms: str, advice: str = "") -> str:
+    """One of these forms if the output's name ends so, or json, which is JSON Lines; other endings are refused."""
+    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    ending = name.suffix.lower().removeprefix(".")
+    if ending in forms:
+        return ending
+    if ending in ("", *_JSON_LINES) or (path.exists() and not path.is_file()):  # a pipe or a device has any name
+        return "json"
+    known = ", ".join(f".{form}" for form in (*_JSON_LINES, *forms))
+    raise InputError(f"{path}: what ends in .{ending} is not written here; use one of {known} (also .gz, .xz){advice}.")
+
+
 def keep_part(part: Path) -> None:
     """Tell the user about an output that can be resumed."""
     say(f"What is done so far is in {part}; the same command with --resume goes on from there.")
 
 
-def open_output(source: Source, options: OutputOptions, kind: type[Result]) -> Output[Writer]:
+# What is read, where results go and how fast: none of it changes them.
+_INDIFFERENT = {"documents", "cluster", "threads", "output", "resume", "format", "device", "model", "collection"}
+
+
+def asked(command: str, job: Any, generator: KeyphraseGenerator, **more: Any) -> dict[str, Any]:
+    """What decides the results of a command: an output that is resumed must have been begun with the same."""
+    background = generator.background
+    return {
+        "command": command,
+        "version": __version__,
+        "model": generator.backend.fingerprint,
+        "collection": None if background is None else len(background),
+        **dict(_flat(dataclasses.asdict(job))),
+        **more,
+    }
+
+
+def _flat(fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in fields.items():
+        if name not in _INDIFFERENT:
+            yield from _flat(value) if isinstance(value, dict) else [(name, value)]
+
+
+def open_output(
+    source: Source, options: OutputOptions, kind: type[Result], asked: Mapping[str, Any] | None = None
+) -> Output[Writer]:
     """The output for results of this type, in the format that was asked for or that the output's name tells."""
     path = output_path(options.output)
     chosen = options.format or _format_of(path)
@@ -187,15 +230,14 @@ def open_output(source: Source, options: OutputOptions, kind: type[Result]) -> O
             return JsonWriter(stream)
         return (CsvWriter if chosen is Format.csv else TableWriter)(stream, options.explain)
 
-    return Output(path, writer, resume=options.resume, keep=keep_part if chosen is Format.json else None)
+    keep = keep_part if chosen is Format.json else None
+    return Output(path, writer, resume=options.resume, keep=keep, asked=asked)
 
 
 def _format_of(path: Path | None) -> Format:
     if path is None:
         return Format.table if sys.stdout.isatty() else Format.json
-    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    suffix = name.suffix.lower().removeprefix(".")
-    return Format(suffix) if suffix in (Format.csv, Format.parquet) else Format.json
+    return Format(written_as(path, Format.csv, Format.parquet, advice=", or say with --format what to write"))
 
 
 def _as_it_is(document: InputDocument, result: Any) -> Any:

@@ -14,7 +14,7 @@ import typer
 
 from erukg.cli._common import SOME_SKIPPED
 from erukg.cli._options import InputOptions, ModelOptions, Threads, given, option, options
-from erukg.cli._work import Source, keep_part, output_path, process
+from erukg.cli._work import Source, asked, keep_part, output_path, process, written_as
 from erukg.core.sparse import TERMS, SparseVector, TermCounts
 from erukg.errors import InputError, require
 from erukg.io import InputDocument
@@ -106,7 +106,13 @@ def encode(
     backend = generator.backend
     known = None if idf is None else _read_counts(idf, backend.vocab_size)
     counts = TermCounts(backend.term_space, backend.vocab_size)
-    output = Output(path, _writer(form), resume=job.out.resume, keep=None if form is Form.parquet else keep_part)
+    output = Output(
+        path,
+        _writer(form),
+        resume=job.out.resume,
+        keep=None if form is Form.parquet else keep_part,
+        asked=asked("encode", job, generator, form=form, idf=idf),
+    )
     if save_idf is not None and path is not None and output.done:
         _count_done(path.with_name(path.name + ".part"), counts, backend.tokens(range(backend.vocab_size)))
 
@@ -135,7 +141,10 @@ def _check_place(source: Source, counts: Path | None, vectors: Path | None) -> N
 
 
 def _form(out: _Out, path: Path | None) -> Form:
-    chosen = out.format or (Form.parquet if path is not None and path.suffix.lower() == ".parquet" else Form.indices)
+    chosen = out.format
+    if chosen is None:
+        table = path is not None and written_as(path, Form.parquet, advice=", or say it with --format") == Form.parquet
+        chosen = Form.parquet if table else Form.indices
     if chosen is Form.parquet and path is None:
         raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
     if out.resume and (path is None or chosen is Form.parquet):

@@ -15,7 +15,7 @@ from erukg.cli._common import SOME_SKIPPED, choose_device, say
 from erukg.cli._expansion import ExpandFormat, Phrases, Target
 from erukg.cli._options import InputOptions, option, options
 from erukg.cli._own import build_own
-from erukg.cli._work import Source, output_path, process
+from erukg.cli._work import Source, asked, output_path, process
 from erukg.core.settings import Settings
 from erukg.errors import InputError
 
@@ -102,7 +102,7 @@ def expand(
         return generator.stream(items, max(phrases.most), settings, threads=job.threads)
 
     try:
-        process(source, rows.open(), work, rows.row_of())
+        process(source, rows.open(asked("expand", job, generator)), work, rows.row_of())
     except typer.Exit as end:
         if end.exit_code == SOME_SKIPPED:
             _tell_own(folder, parts.model)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +12,7 @@ import typer
 
 from erukg.cli._cluster import Job, run_on_ray
 from erukg.cli._options import ABSENT_SETTINGS, option, options
-from erukg.cli._work import Source, open_output, process
+from erukg.cli._work import Source, asked, open_output, process
 from erukg.core.results import Keyphrases, RankedPhrases
 from erukg.core.settings import Settings
 from erukg.io import read_phrases
@@ -50,7 +52,7 @@ def _run(job: Job, command: str) -> None:
     generator = job.parts.load(absent=True)
     process(
         source,
-        open_output(source, job.out, Keyphrases),
+        open_output(source, job.out, Keyphrases, asked(command, job, generator)),
         lambda items: generator.stream(items, job.top_k, job.settings, explain=job.out.explain, threads=job.threads),
     )
 
@@ -82,9 +84,10 @@ def rank(
     source = Source(job.documents)
     generator = job.parts.load()
     listed = generator.phrase_list(wanted)
+    digest = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()
     process(
         source,
-        open_output(source, job.out, RankedPhrases),
+        open_output(source, job.out, RankedPhrases, asked("rank", job, generator, top_k=most, phrases=digest)),
         lambda items: generator.rank_stream(
             items, listed, job.settings, top_k=most, explain=job.out.explain, threads=job.threads
         ),

@@ -7,16 +7,18 @@ Nothing in a file is believed before it is checked, and nothing is ever unpickle
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
+import stat
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +27,23 @@ from erukg.core.hashing import hash_strings
 from erukg.errors import CollectionError
 
 __all__ = [
+    "HEAD",
     "ArrayFile",
     "ArrayFileWriter",
     "FileEntry",
+    "Opener",
     "PackedLists",
+    "check_file",
     "checksum",
     "damaged",
+    "fault",
     "join",
     "offsets_of",
+    "open_regular",
 ]
 
-_HEAD = b"erukg arrays 1\n".ljust(64, b"\0")
+#: Every file of arrays begins so.
+HEAD = b"erukg arrays 1\n".ljust(64, b"\0")
 _TAIL = struct.Struct("<QII8s")
 _TAIL_MARK = b"erukgend"
 _ALIGN = 64
@@ -55,18 +63,60 @@ class FileEntry:
     crc32: int
 
 
+Opener: TypeAlias = Callable[[Path], IO[bytes]]
+"""Opens a file for reading."""
+
+
 def damaged(path: Path, reason: str) -> CollectionError:
     """The error for a file that is not what was written."""
     return CollectionError(f"{path} is damaged ({reason}); restore the collection from a copy or build it again.")
 
 
+def open_regular(path: Path, *, follow: bool = True) -> IO[bytes]:
+    """A file opened for reading; an OSError for folders, devices and pipes, which would block, and for links unless
+    `follow`.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "It is not a regular file", str(path))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
 def checksum(path: Path) -> int:
     """The CRC-32 of a whole file."""
+    with open_regular(path) as file:
+        return _checksum(file)
+
+
+def _checksum(file: IO[bytes]) -> int:
     crc = 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            crc = zlib.crc32(chunk, crc)
+    while chunk := file.read(_CHUNK):
+        crc = zlib.crc32(chunk, crc)
     return crc
+
+
+def fault(file: IO[bytes], entry: FileEntry) -> str | None:
+    """What of an open file, read to its end, is other than the manifest says; None if it is as it was written."""
+    size = os.fstat(file.fileno()).st_size
+    if size != entry.bytes:
+        return f"has {size} bytes instead of {entry.bytes}"
+    return None if _checksum(file) == entry.crc32 else "has another checksum than when it was written"
+
+
+def check_file(path: Path, entry: FileEntry) -> None:
+    """Refuse a file that is not byte for byte what was written."""
+    try:
+        with open_regular(path) as file:
+            found = fault(file, entry)
+    except OSError as error:
+        raise CollectionError(f"{path} cannot be read: {error.strerror}.") from error
+    if found is not None:
+        raise damaged(path, f"it {found}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +197,9 @@ class ArrayFileWriter:
         self._crc = 0
         self._size = 0
         self._entry: FileEntry | None = None
-        self._write(_HEAD)
+        self._write(HEAD)
+        # Killed at any moment, what is left is known by its head.
+        self._file.flush()
 
     def _write(self, data: bytes | memoryview) -> None:
         self._file.write(data)
@@ -218,16 +270,16 @@ class ArrayFile:
     FileNotFoundError is left to the caller, who knows whether a newer commit exists.
     """
 
-    def __init__(self, folder: Path, entry: FileEntry) -> None:
+    def __init__(self, folder: Path, entry: FileEntry, opener: Opener = open_regular) -> None:
         self.path = path = folder / entry.name
-        with path.open("rb") as file:
+        with opener(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size != entry.bytes:
                 raise damaged(path, f"it has {size} bytes instead of {entry.bytes}")
-            if size < len(_HEAD) + _TAIL.size:
+            if size < len(HEAD) + _TAIL.size:
                 raise damaged(path, "it is too short")
             self._buffer = buffer = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-        if buffer[: len(_HEAD)] != _HEAD:
+        if buffer[: len(HEAD)] != HEAD:
             raise damaged(path, "it does not begin like a file of a collection")
         end, length, crc, mark = _TAIL.unpack(buffer[size - _TAIL.size :])
         if mark != _TAIL_MARK or length > _LARGEST_DIRECTORY or end != size - _TAIL.size or length > end:

@@ -16,7 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, PackedLists, damaged, join, offsets_of
+from erukg.collection.arrays import (
+    ArrayFile,
+    ArrayFileWriter,
+    FileEntry,
+    Opener,
+    PackedLists,
+    damaged,
+    join,
+    offsets_of,
+    open_regular,
+)
 from erukg.collection.encoded import BY_SIZE, glossary_threshold
 from erukg.collection.manifest import Manifest
 from erukg.collection.postings import count_live
@@ -192,9 +202,9 @@ def write_commit(path: Path, commit: Commit) -> FileEntry:
         return file.close()
 
 
-def open_commit(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -> Commit:
+def open_commit(folder: Path, manifest: Manifest, segments: Sequence[Segment], opener: Opener = open_regular) -> Commit:
     """Map the commit's file, with the same checks as for segments."""
-    file = ArrayFile(folder, manifest.commit)
+    file = ArrayFile(folder, manifest.commit, opener)
     phrases = Forms.read(file, "glossary")
     states = []
     for i, (segment, entry) in enumerate(zip(segments, manifest.segments, strict=True)):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.arrays import FileEntry, checksum
 from erukg.collection.commit import Commit, derive
-from erukg.collection.manifest import Manifest, read_manifest
+from erukg.collection.held_files import HeldFiles
+from erukg.collection.manifest import Manifest
 from erukg.collection.postings import count_live
 from erukg.collection.reader import open_parts
 from erukg.collection.segment import Segment
@@ -65,35 +65,19 @@ def info(folder: str | Path) -> Info:
 def verify(folder: str | Path, on_file: Progress | None = None) -> list[str]:
     """Every fault found, a sentence each; none means that all files are as written and fit together.
 
-    All checksums are computed, then every index is checked and everything derived is derived again. An
-    unreadable manifest is an error, as there is nothing to check against.
+    All checksums are computed, then every index is checked and everything derived is derived again, of the commit that
+    was current at the beginning, whatever a writer does meanwhile. An unreadable manifest is an error, as there is
+    nothing to check against.
     """
     folder = Path(folder)
-    manifest = read_manifest(folder)
-    faults = [fault for entry in manifest.files for fault in _file_faults(folder, entry, on_file)]
-    if faults:
-        return faults
-    try:
-        manifest, segments, commit = open_parts(folder)
-        return list(_structure_faults(manifest, segments, commit))
-    except CollectionError as error:
-        return [str(error)]
-
-
-def _file_faults(folder: Path, entry: FileEntry, on_file: Progress | None) -> Iterator[str]:
-    path = folder / entry.name
-    if on_file is not None:
-        on_file(entry.name)
-    try:
-        size = path.stat().st_size
-        if size != entry.bytes:
-            yield f"{path} has {size} bytes instead of {entry.bytes}."
-        elif checksum(path) != entry.crc32:
-            yield f"{path} has another checksum than when it was written."
-    except FileNotFoundError:
-        yield f"{path} is missing."
-    except OSError as error:
-        yield f"{path} cannot be read: {error.strerror}."
+    with HeldFiles(folder) as files:
+        faults = [f"{path} {what}." for path, what in files.faults(on_file)]
+        if faults:
+            return faults
+        try:
+            return list(_structure_faults(files.manifest, *files.parts()))
+        except CollectionError as error:
+            return [str(error)]
 
 
 def _structure_faults(manifest: Manifest, segments: tuple[Segment, ...], commit: Commit) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from erukg.errors import CollectionError
+from erukg.io.locking import open_plain, try_lock
 
-__all__ = ["LOCK", "write_errors", "writer_lock"]
+__all__ = ["HOLDER", "LOCK", "write_errors", "writer_lock"]
 
 LOCK = "lock"
+#: What the lock's file says of its holder; nothing when there is none.
+HOLDER = re.compile(rb"(?:process [0-9]+ on \S+ since \S+\n?)?")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -35,18 +39,20 @@ def write_errors(folder: Path) -> Iterator[None]:
 @contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
     """Held within the block; a second writer gets an error that names the first."""
-    try:
-        import fcntl
-    except ImportError as error:
-        raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
+    path = folder / LOCK
     with write_errors(folder):
-        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = open_plain(path, 0o644)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            with write_errors(folder):
+                mine = try_lock(handle)
+        except ImportError as error:
+            raise CollectionError("Writing a collection needs a POSIX system; here it can only be read.") from error
+        if not mine:
             holder = os.pread(handle, 200, 0).decode("utf-8", "replace").strip() or "another process"
-            raise CollectionError(f"{folder} is being written by {holder}; try again when it is done.") from error
+            raise CollectionError(f"{folder} is being written by {holder}; try again when it is done.")
+        if not HOLDER.fullmatch(os.pread(handle, 300, 0)):
+            raise CollectionError(f"{path} is not the lock of a collection; move that file elsewhere.")
         since = datetime.now(UTC).isoformat(timespec="seconds")
         with write_errors(folder):
             os.ftruncate(handle, 0)

@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from erukg.collection.arrays import FileEntry, damaged
+from erukg.collection.arrays import FileEntry, damaged, open_regular
 from erukg.collection.likeness import Likeness, Usual
 from erukg.errors import CollectionError
 from erukg.io.publish import publish_bytes, sync_folder
 
 __all__ = [
+    "BEGINNING",
+    "FILE_NAME",
     "FORMAT_VERSION",
     "MANIFEST",
     "Journal",
@@ -33,7 +35,10 @@ MANIFEST = "manifest.json"
 FORMAT_VERSION = 2
 _FORMAT = "erukg-collection"
 _LARGEST = 1 << 24
-_FILE_NAME = re.compile(r"(?:segment|commit)-[0-9]{8}\.bin")
+#: Of segments and of commits.
+FILE_NAME = re.compile(r"(?:segment|commit)-[0-9]{8}\.bin")
+#: Every manifest begins so.
+BEGINNING = b'{\n "analysis": "'
 _LARGEST_NUMBER = 1 << 53
 
 T = TypeVar("T")
@@ -141,7 +146,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The current commit, or a `CollectionError` that says why there is none to be used."""
     path = folder / MANIFEST
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             raw = file.read(_LARGEST + 1)
     except FileNotFoundError as error:
         what = "holds no collection (it has no manifest.json)" if folder.is_dir() else "does not exist"
@@ -225,7 +230,7 @@ def _segment(data: Any) -> SegmentEntry:
 
 def _file(data: Any) -> FileEntry:
     name = _value(data, "name", str)
-    if not _FILE_NAME.fullmatch(name):
+    if not FILE_NAME.fullmatch(name):
         raise ValueError(f"file name {name[:40]!r}")
     return FileEntry(name, _value(data, "bytes", int), _value(data, "crc32", int, 0, (1 << 32) - 1))
 

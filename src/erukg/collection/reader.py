@@ -29,9 +29,10 @@ from erukg.collection.weights import add_weights, decode_table, high_values
 from erukg.core.neighbours import Neighbourhood, Source, WeightedTerms
 from erukg.errors import CollectionError, ErukgWarning, InputError
 
-__all__ = ["Collection", "Hits", "open_parts"]
+__all__ = ["TRIES", "Collection", "Hits", "open_parts"]
 
-_TRIES = 20
+#: How often a commit is opened anew because another took its place.
+TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
     read.
     """
     manifest = read_manifest(folder)
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         try:
             segments = tuple(Segment.open(folder, entry) for entry in manifest.segments)
             return manifest, segments, open_commit(folder, manifest, segments)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, PackedLists
+from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, Opener, PackedLists, open_regular
 from erukg.collection.manifest import SegmentEntry
 
 __all__ = ["IN_TITLE", "ROW", "Forms", "Segment", "entry_of"]
@@ -70,9 +70,9 @@ class Segment:
         return len(self.lengths)
 
     @classmethod
-    def open(cls, folder: Path, entry: SegmentEntry) -> Segment:
+    def open(cls, folder: Path, entry: SegmentEntry, opener: Opener = open_regular) -> Segment:
         """Map the segment's file after checking everything that can be checked without reading the arrays."""
-        file, n = ArrayFile(folder, entry.file), entry.documents
+        file, n = ArrayFile(folder, entry.file, opener), entry.documents
         vocabulary = file.array("vocabulary", "u8")
         return cls(
             file.path,

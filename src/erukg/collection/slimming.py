@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from erukg.collection.arrays import damaged
 from erukg.collection.calibration import calibrate_locked
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
+from erukg.collection.held_files import HeldFiles
 from erukg.collection.lock import LOCK, write_errors, writer_lock
-from erukg.collection.manifest import MANIFEST, write_manifest
+from erukg.collection.manifest import write_manifest
 from erukg.collection.merging import merge_segments
-from erukg.collection.reader import Collection, open_parts
+from erukg.collection.own_files import check_free, clear_away
+from erukg.collection.reader import Collection
 from erukg.collection.segment import Segment
 from erukg.errors import CollectionError, InputError
 
@@ -35,7 +38,11 @@ def slim(source: str | Path, out: str | Path, *, rare: int = 1, words: int | Non
     if words is not None and not 1 <= words <= MOST_WORDS:
         raise InputError(f"A document keeps from 1 to {MOST_WORDS} words, not {words}.")
     source, out = Path(source), Path(out)
-    manifest, segments, commit = open_parts(source)
+    with HeldFiles(source) as files:
+        # The copy has checksums of its own, which would vouch for damaged data.
+        for path, what in files.faults():
+            raise damaged(path, f"it {what}")
+        manifest, (segments, commit) = files.manifest, files.parts()
     if not manifest.documents:
         raise InputError(f"{source} holds no documents, so there is nothing to copy.")
     if not manifest.derived:
@@ -43,11 +50,10 @@ def slim(source: str | Path, out: str | Path, *, rare: int = 1, words: int | Non
     segment_file, commit_file = out / "segment-00000001.bin", out / "commit-00000002.bin"
     with write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
+        check_free(out)
         with writer_lock(out):
-            if (out / MANIFEST).exists():
-                raise CollectionError(f"{out} already holds a collection; choose another folder.")
-            segment_file.unlink(missing_ok=True)
-            commit_file.unlink(missing_ok=True)
+            check_free(out)
+            clear_away(out)
             entry = merge_segments(segment_file, segments, commit.states, glossary=commit, rare=rare, words=words)
             merged = [Segment.open(out, entry)]
             # Dead documents are gone, so the glossary derived from the copy is the same, form for form.

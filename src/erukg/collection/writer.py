@@ -8,6 +8,7 @@ have the files they opened mapped, so deleting them takes nothing from them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,14 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import ANALYSIS
-from erukg.collection.arrays import FileEntry
+from erukg.collection.arrays import FileEntry, check_file
 from erukg.collection.calibration import calibrate_locked, stale
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
 from erukg.collection.encoded import BY_SIZE, DocumentRecord, EncodedDocument
 from erukg.collection.id_index import IdIndex
 from erukg.collection.lock import write_errors, writer_lock
-from erukg.collection.manifest import MANIFEST, Journal, Manifest, SegmentEntry, read_manifest, write_manifest
+from erukg.collection.manifest import Journal, Manifest, SegmentEntry, read_manifest, write_manifest
 from erukg.collection.merging import merge_segments
+from erukg.collection.own_files import check_free, clear_away
 from erukg.collection.reader import check_made_with, open_parts
 from erukg.collection.segment import Segment
 from erukg.collection.segment_builder import SegmentBuilder
@@ -82,10 +84,10 @@ class Writer:
         folder = Path(folder)
         with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            check_free(folder)
         with ExitStack() as lock:
             lock.enter_context(writer_lock(folder))
-            if (folder / MANIFEST).exists():
-                raise CollectionError(f"{folder} already holds a collection; choose another folder, or add to it.")
+            check_free(folder)
             manifest = Manifest(
                 number=0,
                 fingerprint=fingerprint,
@@ -120,6 +122,8 @@ class Writer:
                     f"{folder} was slimmed down and can only be read; build one of your own to change."
                 )
             check_made_with(folder, manifest, fingerprint)
+            # The next commit takes over which documents are removed.
+            check_file(folder / manifest.commit.name, manifest.commit)
             writer = cls(folder, manifest)
             writer._segments = list(segments)
             writer._dead = [state.dead for state in commit.states]
@@ -289,6 +293,10 @@ class Writer:
         """Make one segment of each group of consecutive ones; one alone and without gaps stays as it is."""
         if all(len(group) == 1 and not len(self._dead[group[0]]) for group in groups):
             return
+        merged = [group for group in groups if len(group) > 1 or len(self._dead[group[0]])]
+        for entry in (self.manifest.segments[i].file for group in merged for i in group):
+            # What is merged gets a checksum of its own, which would vouch for damaged data.
+            check_file(self.folder / entry.name, entry)
         commit = derive(self._segments, self._dead, self.manifest.glossary_documents, glossary=False)
         entries: list[SegmentEntry] = []
         with write_errors(self.folder):
@@ -301,8 +309,11 @@ class Writer:
             self._publish(entries, [], self.manifest.journal, source=self.manifest.source)
 
     def _file(self, kind: str) -> Path:
-        self._next_file += 1
-        return self.folder / f"{kind}-{self._next_file:08d}.bin"
+        while True:
+            self._next_file += 1
+            path = self.folder / f"{kind}-{self._next_file:08d}.bin"
+            if not os.path.lexists(path):  # a file of somebody else may have the name
+                return path
 
     def _publish(
         self,
@@ -347,10 +358,5 @@ class Writer:
         self._clear()
 
     def _clear(self) -> None:
-        """Delete the files that the current commit does not need."""
-        needed = {entry.name for entry in self.manifest.files}
-        for path in self.folder.iterdir():
-            unneeded = path.suffix == ".bin" and path.name not in needed
-            # What a publishing that was killed leaves.
-            if unneeded or (path.name.startswith(f".{MANIFEST}.") and path.suffix == ".part"):
-                path.unlink(missing_ok=True)
+        """Delete the files of earlier commits and of killed writers, which the current commit does not need."""
+        clear_away(self.folder, {entry.name for entry in self.manifest.files})

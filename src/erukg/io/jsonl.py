@@ -18,7 +18,7 @@ def read_jsonl(stream: IO[bytes], name: str, limits: Limits, number: int = 0, of
 
     `number` lines and `offset` bytes of the file lie before the stream.
     """
-    for line in lines(stream, limits.document_bytes, number, offset):
+    for line in lines(stream, limits.document_bytes, number, offset, skip_blank=lambda: True):
         place = f"{name}:{line.number}"
         if line.problem is not None:
             yield BadDocument(place, line.problem)

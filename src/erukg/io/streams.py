@@ -59,6 +59,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MOST_CONTROL = 0.05
 # How many limits' worth of an overlong line are skipped in search of its end before the file is given up.
 _LONGEST_SKIP = 64
+# Lines without anything to read; a few kilobytes of compressed data may be a hundred million of them.
+_BLANK_LINES = re.compile(rb"(?:[ \t\r\x0b\x0c]*+\n)++")
 _CHUNK = 1 << 20
 
 
@@ -138,16 +140,22 @@ def count_lines(stream: IO[bytes]) -> int:
 
 
 def lines(
-    stream: IO[bytes], limit: int, number: int = 0, offset: int = 0, advice: str = "; --max-mb raises the limit"
+    stream: IO[bytes],
+    limit: int,
+    number: int = 0,
+    offset: int = 0,
+    advice: str = "; --max-mb raises the limit",
+    skip_blank: Callable[[], bool] = lambda: False,
 ) -> Iterator[Line]:
     """The stream's lines with their line ends, decoded one by one: a bad line does not spoil the others.
 
-    A stream that begins inside a file has `number` lines and `offset` bytes before it there.
+    A stream that begins inside a file has `number` lines and `offset` bytes before it there. Where `skip_blank` says
+    so, blank lines are counted and passed over, many at a time.
     """
     # Marks and signatures count at the beginning of a file only.
     head = b"" if offset else stream.read(4)
     if any(head.startswith(mark) and name != "utf-8-sig" for mark, name in _BYTE_ORDER_MARKS):
-        yield from _wide_lines(head, stream, limit, advice)
+        yield from _wide_lines(head, stream, limit, advice, skip_blank)
         return
     for signature, what in _SIGNATURES:
         if head.startswith(signature[:4]):
@@ -162,6 +170,10 @@ def lines(
         if not raw:
             return
         start, offset = offset, offset + len(raw)
+        if raw.isspace() and skip_blank():
+            passed, size = (0, 0) if rest else _pass_blank(stream)
+            number, offset = number + passed, offset + size
+            continue
         if len(raw) > limit and not raw.endswith(b"\n"):
             offset += _skip_line(stream, limit)
             yield Line(number, "", f"The line is longer than {megabytes(limit)}{advice}.")
@@ -170,6 +182,18 @@ def lines(
             yield Line(number, raw.decode("utf-8"))
         except UnicodeDecodeError as error:
             yield Line(number, "", _not_text(error, raw[:4096], start))
+
+
+def _pass_blank(stream: IO[bytes]) -> tuple[int, int]:
+    """Pass over the blank lines that a buffered stream has next: how many, and their bytes."""
+    passed = size = 0
+    peek = getattr(stream, "peek", None)
+    while peek is not None and (ahead := peek(1)) and (found := _BLANK_LINES.match(ahead)):
+        passed += ahead.count(b"\n", 0, found.end())
+        size += len(stream.read(found.end()))
+        if found.end() < len(ahead):
+            break
+    return passed, size
 
 
 def _skip_line(stream: IO[bytes], limit: int) -> int:
@@ -205,7 +229,9 @@ def window(stream: IO[bytes], length: int = -1, head: bytes = b"") -> io.Buffere
     return io.BufferedReader(_Window(stream, length, head), _CHUNK)
 
 
-def _wide_lines(head: bytes, stream: IO[bytes], limit: int, advice: str) -> Iterator[Line]:
+def _wide_lines(
+    head: bytes, stream: IO[bytes], limit: int, advice: str, skip_blank: Callable[[], bool]
+) -> Iterator[Line]:
     encoding = next(name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark))
     text = io.TextIOWrapper(window(stream, head=head), encoding, newline="\n")
     number = 0
@@ -214,7 +240,8 @@ def _wide_lines(head: bytes, stream: IO[bytes], limit: int, advice: str) -> Iter
             number += 1
             if len(line) > limit:
                 raise InputError(f"Line {number} is longer than {megabytes(limit)}{advice}.")
-            yield Line(number, line)
+            if not (line.isspace() and skip_blank()):
+                yield Line(number, line)
     except UnicodeDecodeError as error:
         raise InputError(f"It is not {encoding.upper()} text after line {number}; convert it to UTF-8.") from error
     finally:

@@ -24,7 +24,8 @@ class Rows:
     """The rows of a CSV stream with the numbers of their first lines; bounded; goes on after a bad row."""
 
     def __init__(self, stream: IO[bytes], limit: int) -> None:
-        self._lines = lines(stream, limit)
+        # Between rows blank lines mean nothing; within a quotation they are part of a cell.
+        self._lines = lines(stream, limit, skip_blank=lambda: self._spent == 0)
         self._limit = limit
         self._number = 0
         self._first = 1

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from erukg.backends.folder import ModelFolder
 from erukg.errors import ModelError
@@ -22,6 +23,9 @@ from erukg.training.folders import list_files, new_folder, read_json, write_json
 from erukg.training.model import TermModel
 
 __all__ = ["LAYOUTS", "export", "fingerprint", "write_model_folder"]
+
+# A text of 32 words has hundreds of terms with a weight, or, once training has gone wrong, one or none.
+_FEWEST_TERMS = 5.0
 
 LAYOUTS = ("int8", "fp32", "sparse-encoder")
 
@@ -102,6 +106,20 @@ def write_model_folder(
     return Path(target)
 
 
+def _refuse_collapsed(model: TermModel, source: Path) -> None:
+    """Refuse a model that regularisation has emptied: texts have hardly a term, so there is nothing to rank by."""
+    length = min(32, model.shape.max_positions)
+    ids = torch.from_numpy(np.random.default_rng(0).integers(0, model.shape.vocab_size, (8, length)))
+    model = model.cpu().float().eval()
+    with torch.no_grad():
+        terms = float((model.terms(model.encode(ids, torch.ones_like(ids))) > 0).sum(1, dtype=torch.float32).mean())
+    if not terms >= _FEWEST_TERMS:
+        raise ModelError(
+            f"{source} has collapsed: it gives a text of {length} words only {terms:.1f} terms with a weight; train it "
+            "again with a lower lambda_document and lambda_reference."
+        )
+
+
 def export(
     source: str | Path,
     target: str | Path,
@@ -134,6 +152,7 @@ def export(
     unknown = [layout for layout in layouts if layout not in LAYOUTS]
     if unknown or not layouts:
         raise ModelError(f"There is no layout '{', '.join(unknown)}'; use int8, fp32 or sparse-encoder.")
+    _refuse_collapsed(model, source)
     term_space = ModelFolder.open(Path(collections_of)).term_space if collections_of is not None else None
     written = {}
     for layout in layouts:
