@@ -281,7 +281,7 @@ def test_a_damaged_model_is_one_sentence(tiny_model: Path, tmp_path: Path) -> No
         ("generate", "o.xlsx", ".jsonl, .ndjson, .json, .csv, .parquet (also .gz, .xz), or say with --format"),
         ("extract", "o.txt.gz", ".csv, .parquet"),
         ("rank", "o.docx", ".csv, .parquet"),
-        ("expand", "o.csv", ".jsonl, .ndjson, .json (also .gz, .xz)."),
+        ("expand", "o.csv", ".jsonl, .ndjson, .json, .parquet (also .gz, .xz)"),
         ("encode", "o.csv", ".jsonl, .ndjson, .json, .parquet"),
     ],
 )

@@ -87,7 +87,7 @@ def test_the_work_of_a_killed_run_is_not_thrown_away(shell: Shell, run: Run, cor
         ("generate", (), ("--style", "short"), "length_penalty"),
         ("generate", (), ("--explain",), "explain false, now true"),
         ("rank", ("--phrase", "sparse graph"), ("--phrase", "sea ice"), "phrases"),
-        ("expand", (), ("--append",), "append false, now true"),
+        ("expand", (), ("--present", "2"), "present null, now 2"),
         ("encode", ("--terms", 9), ("--terms", 5), "terms 9, now 5"),
         ("encode", (), ("--format", "tokens"), 'form "indices", now "tokens"'),
     ],
