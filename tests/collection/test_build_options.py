@@ -226,3 +226,13 @@ def test_a_finished_collection_is_taken_only_for_its_own_sources(tmp_path: Path)
     assert read_manifest(tmp_path / "c").source is None
     with pytest.raises(CollectionError, match="of other or changed sources"):
         build(tmp_path / "c", [source], WordAnalyser(), reuse=True)
+
+
+def test_without_term_weights_the_phrases_are_the_same(tiny_encoder: OnnxBackend, tiny_corpus: Path) -> None:
+    rows = [json.loads(line) for line in tiny_corpus.read_text().splitlines()[:20]]
+    texts = ["\n".join(row[name] for name in ("title", "abstract", "text") if name in row) for row in rows]
+    analysers = [ModelAnalyser(tiny_encoder, term_weights=kept) for kept in (True, False)]
+    for whole, bare in zip(*(analyser.encode(texts) for analyser in analysers), strict=True):
+        assert whole.unwrap().phrases == bare.unwrap().phrases
+        assert len(whole.unwrap().term_ids) > 0
+        assert len(bare.unwrap().term_ids) == 0

@@ -26,9 +26,11 @@ def build_own(
     from erukg.generator import load_analyser
 
     kept = {name: value for name, value in settings.to_dict().items() if name not in UNUSED_ALONE}
-    analyser = load_analyser(parts.model, choose_device(parts.device), threads, settings=Settings(**kept))
     # Neighbours' term weights count in settings with α below 1 alone.
     weights = 0 if settings.alpha == settings.absent_alpha == 1 else 128
+    analyser = load_analyser(
+        parts.model, choose_device(parts.device), threads, settings=Settings(**kept), term_weights=weights > 0
+    )
     with progress("documents collected", count_rows(sources) if sys.stderr.isatty() else None, transient=True) as bar:
         try:
             report = build(

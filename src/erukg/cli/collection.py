@@ -69,7 +69,10 @@ class _Encoding:
         from erukg.generator import load_analyser
 
         device = choose_device(self.device)
-        return load_analyser(self.model, device, self.threads, phrases=self.phrases, settings=self.settings)
+        weighed = self.terms > 0
+        return load_analyser(
+            self.model, device, self.threads, phrases=self.phrases, settings=self.settings, term_weights=weighed
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

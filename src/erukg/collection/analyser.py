@@ -32,6 +32,7 @@ class ModelAnalyser:
 
     Another ranking than the best known one comes with other `settings`: that of the paper, by f alone (Eq. 3), is
     `Settings.paper(phraseness=0, position=0)`. A `mapper` with several threads encodes several texts at a time.
+    Without `term_weights` the model weighs the words of the text alone, in half the time or less, and none are kept.
     """
 
     def __init__(
@@ -41,13 +42,14 @@ class ModelAnalyser:
         phrases: int = TOP_PHRASES,
         settings: Settings | None = None,
         mapper: Mapper = map,
+        term_weights: bool = True,
     ) -> None:
         self._backend = backend
         self._phrases = phrases
         self._settings = settings or Settings()
         self.choices = choices_of(phrases, self._settings)
         self._mapper = mapper
-        self._every_term = np.arange(backend.vocab_size, dtype=np.int32)
+        self._every_term = np.arange(backend.vocab_size, dtype=np.int32) if term_weights else None
         self.fingerprint = backend.term_space
         self.vocab_size = backend.vocab_size
 
@@ -57,12 +59,13 @@ class ModelAnalyser:
     def _encode(self, text: str) -> EncodedDocument:
         document = Document.parse(text)
         pieces = self._backend.pieces(document.words)
-        encoding = self._backend.encode(pieces, self._every_term)
-        phrases = phrases_of(
-            document, pieces, encoding.tags, encoding.weights, self._backend, self._settings, self._phrases
-        )
-        terms = np.flatnonzero(encoding.weights > 0)
-        return EncodedDocument(terms, encoding.weights[terms], phrases)
+        asked = np.unique(pieces.ids) if self._every_term is None else self._every_term
+        encoding = self._backend.encode(pieces, asked)
+        weights = np.zeros(self.vocab_size, np.float32)
+        weights[asked] = encoding.weights
+        phrases = phrases_of(document, pieces, encoding.tags, weights, self._backend, self._settings, self._phrases)
+        terms = np.empty(0, np.int64) if self._every_term is None else np.flatnonzero(weights > 0)
+        return EncodedDocument(terms, weights[terms], phrases)
 
 
 def choices_of(phrases: int, settings: Settings) -> dict[str, Any]:

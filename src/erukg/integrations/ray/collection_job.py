@@ -63,6 +63,7 @@ class CollectionJob(Job):
             self.threads,
             phrases=self.phrases,
             settings=self.choices,
+            term_weights=self.most_terms > 0,
             keep_open=True,
         )
 
