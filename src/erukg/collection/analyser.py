@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.encoded import TOP_PHRASES, EncodedDocument, Phrase
-from erukg.core.backend import Backend, Pieces
+from erukg.core.backend import Backend, Encoding, Pieces
 from erukg.core.candidates import find_candidates
 from erukg.core.document import Document
 from erukg.core.merging import rank_present
@@ -61,11 +61,9 @@ class ModelAnalyser:
         pieces = self._backend.pieces(document.words)
         asked = np.unique(pieces.ids) if self._every_term is None else self._every_term
         encoding = self._backend.encode(pieces, asked)
-        weights = np.zeros(self.vocab_size, np.float32)
-        weights[asked] = encoding.weights
-        phrases = phrases_of(document, pieces, encoding.tags, weights, self._backend, self._settings, self._phrases)
-        terms = np.empty(0, np.int64) if self._every_term is None else np.flatnonzero(weights > 0)
-        return EncodedDocument(terms, weights[terms], phrases)
+        phrases = phrases_of(document, pieces, encoding, asked, self._backend, self._settings, self._phrases)
+        kept = np.flatnonzero(encoding.weights > 0) if self._every_term is not None else np.empty(0, np.int64)
+        return EncodedDocument(asked[kept], encoding.weights[kept], phrases)
 
 
 def choices_of(phrases: int, settings: Settings) -> dict[str, Any]:
@@ -76,17 +74,19 @@ def choices_of(phrases: int, settings: Settings) -> dict[str, Any]:
 def phrases_of(
     document: Document,
     pieces: Pieces,
-    tags: NDArray[np.int8],
-    weights: NDArray[np.float32],
+    encoding: Encoding,
+    asked: NDArray[np.int32],
     backend: Backend,
     settings: Settings,
     keep: int,
 ) -> list[Phrase]:
-    """The best present phrases of a document; `weights` is w^x over the vocabulary, of which its own pieces matter."""
+    """The best present phrases of a document; `asked` are the terms that were weighed, its own pieces at least."""
     alone = settings.extraction()
-    candidates = find_candidates(document, tags, alone.max_words, whole=alone.whole_phrases)
+    candidates = find_candidates(document, encoding.tags, alone.max_words, whole=alone.whole_phrases)
     terms = backend.phrase_terms([candidate.form for candidate in candidates])
     ids = np.unique(np.concatenate((pieces.ids, terms.ids)))
+    weights = np.zeros(backend.vocab_size, np.float32)
+    weights[asked] = encoding.weights
     nothing = Neighbourhood.empty()
     pool = build_pool(candidates, terms, nothing, None, alone)
     combined = Weights.combine(ids, weights[ids], nothing, document.words, pieces)

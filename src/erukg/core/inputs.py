@@ -161,8 +161,9 @@ def _kind(value: object) -> str:
     return names.get(type(value), type(value).__name__)
 
 
-def checked_count(count: object, name: str = "top_k") -> int:
+def checked_count(count: object, name: str = "top_k", most: int | None = None) -> int:
     """The number of results asked for, if it is one."""
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise InputError(f"{name} must be a whole number of 0 or more, not {count!r}.")
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0 or (most is not None and count > most):
+        allowed = "of 0 or more" if most is None else f"from 0 to {most}"
+        raise InputError(f"{name} must be a whole number {allowed}, not {count!r}.")
     return count

@@ -30,22 +30,27 @@ class NewWords:
     @cached_property
     def terms(self) -> NDArray[np.int32]:
         """The terms, ascending, that the model is to weigh."""
+        return np.flatnonzero(self._are_words).astype(np.int32)
+
+    @cached_property
+    def _are_words(self) -> NDArray[np.bool_]:
+        """Of every term of the vocabulary, whether it is such a word."""
         kinds = self._backend.term_kinds
         if self._glossary is None or not len(self._glossary):
-            return np.flatnonzero(kinds == WORD).astype(np.int32)
+            return np.asarray(kinds == WORD)
         found = self._glossary.terms(np.arange(len(self._glossary)))
         goes_on = np.append(kinds[found.ids[1:]] == INNER, False)
         goes_on[found.indptr[1:] - 1] = False
         whole = np.zeros(self._backend.vocab_size, np.bool_)
         whole[found.ids[~goes_on]] = True
-        return np.flatnonzero(whole & (kinds == WORD)).astype(np.int32)
+        return np.asarray(whole & (kinds == WORD))
 
     def best(self, query: str, prepared: Prepared, encoding: Encoding, most: int) -> list[tuple[str, float]]:
         """So many words at most, of three letters or more, with their weights; none is in the query in another form."""
         words = search_words(query)
         if all(word in STOP_WORDS for word in words):
             return []
-        weights = np.where(np.isin(prepared.terms, self.terms, assume_unique=True), encoding.weights, 0.0)
+        weights = np.where(self._are_words[prepared.terms], encoding.weights, 0.0)
         weights[np.isin(prepared.terms, prepared.pieces.ids)] = 0.0
         order = np.argsort(-weights, kind="stable")[: _LOOKED_AT * most]
         order = order[weights[order] > 0]

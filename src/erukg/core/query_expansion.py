@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from erukg.core.inputs import checked_count
 from erukg.core.results import Keyphrases, Notice, remarks
 from erukg.core.search_words import search_words
 from erukg.errors import InputError
@@ -24,6 +25,7 @@ from erukg.errors import InputError
 __all__ = ["ExpandedQuery", "QueryOptions", "SearchPhrase", "weigh_query"]
 
 _PRESENT, _ABSENT, _TERMS = 2 / 3, 1 / 3, 1 / 3
+_MOST = 1000  # phrases or words of a kind
 _DIGITS = 4  # of a weight: more would say nothing and make queries longer
 
 
@@ -37,7 +39,7 @@ class QueryOptions:
     terms    how many of the model's best words that the query does not have, at most
     """
 
-    weight: float = field(default=0.3, metadata={"low": 0.0, "high": 0.9})
+    weight: float = 0.3
     present: int = 10
     absent: int = 20
     terms: int = 0
@@ -46,9 +48,7 @@ class QueryOptions:
         if not isinstance(self.weight, int | float) or not 0 <= self.weight <= 0.9:
             raise InputError(f"The weight of expansion is a number from 0 to 0.9, not {self.weight!r}.")
         for name in ("present", "absent", "terms"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1000:
-                raise InputError(f"{name} must be a whole number from 0 to 1000, not {value!r}.")
+            checked_count(getattr(self, name), name, _MOST)
 
 
 @dataclass(frozen=True, slots=True)

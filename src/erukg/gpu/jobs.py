@@ -211,9 +211,7 @@ class _CollectionTask:
     def complete(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
         document, pieces, terms = kept
         job = self.job
-        weights = np.zeros(self.backend.vocab_size, np.float32)
-        weights[terms] = encoding.weights
-        phrases = phrases_of(document, pieces, encoding.tags, weights, self.backend, job.settings, job.phrases)
+        phrases = phrases_of(document, pieces, encoding, terms, self.backend, job.settings, job.phrases)
         assert top is not None
         above = top[1] > 0
         return top[0][above], top[1][above], [(phrase.fold, phrase.form, phrase.terms) for phrase in phrases]

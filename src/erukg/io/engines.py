@@ -75,15 +75,17 @@ def _match(text: str, weight: float, fields: Sequence[SearchField]) -> dict[str,
     if len(fields) == 1:
         ((name, boost),) = fields
         return {"match": {name: {"query": text, "boost": float(number(weight * boost))}}}
-    names = [name if boost == 1 else f"{name}^{number(boost)}" for name, boost in fields]
-    return {"multi_match": {"query": text, "type": "most_fields", "fields": names, "boost": weight}}
+    return {"multi_match": {"query": text, "type": "most_fields", "fields": _written(fields), "boost": weight}}
+
+
+def _written(fields: Sequence[SearchField]) -> list[str]:
+    return [name if boost == 1 else f"{name}^{number(boost)}" for name, boost in fields]
 
 
 def _solr_query(query: ExpandedQuery, fields: Sequence[SearchField]) -> dict[str, Any]:
-    names = [name if boost == 1 else f"{name}^{number(boost)}" for name, boost in fields]
     params = {
         "defType": "edismax",
-        "qf": " ".join(names),
+        "qf": " ".join(_written(fields)),
         "tie": "1.0",  # the scores of the fields are added
         "mm": "1",
         "q.op": "OR",

@@ -67,7 +67,7 @@ def expand_tasks(generator: KeyphraseGenerator, characters: int, request: Expand
 
 
 def _for_search(request: ExpandRequest, own: Settings) -> Settings:
-    """Nothing is withheld from a search engine, unless the request says so."""
+    """Weak phrases are not withheld from a search engine, unless the request says so."""
     chosen, named = request.settings.apply(own), request.settings.model_fields_set - {"style"}
     return chosen.for_search().replace(**{name: getattr(chosen, name) for name in named})
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from erukg.core.expansion import best_phrases
 from erukg.core.query_expansion import ExpandedQuery, QueryOptions
 from erukg.core.settings import STYLES, Settings
 from erukg.errors import InputError
@@ -85,9 +86,7 @@ class GeneratorSystem:
         """`predict` with another generator, such as one with the same model over another collection."""
         texts = ((record.id, record.text) for record in records)
         for answer in generator.stream(texts, DEPTH, settings, threads=self.threads):
-            result = answer.unwrap()
-            present, absent = ([k.phrase for k in kind if k.score > 0] for kind in (result.present, result.absent))
-            yield present, absent
+            yield best_phrases(answer.unwrap(), DEPTH, DEPTH)
 
     def expand_queries(self, records: Iterable[Record], options: QueryOptions) -> Iterator[ExpandedQuery]:
         """What to search for beside each query, with weights."""

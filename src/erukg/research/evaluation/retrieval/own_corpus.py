@@ -64,9 +64,6 @@ class OwnCorpus(PerSet):
             "code": source_hash(*SOURCES),
         }
 
-    def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
-        raise NotImplementedError("call for_set first")
-
 
 class InCorpus:
     """`OwnCorpus` in one set. The collection is built when phrases are first asked for, and kept in the store."""
@@ -98,7 +95,8 @@ class InCorpus:
         backend, context = self._system.generator.backend, self._context
         if self._built is not None:
             return Collection.open(self._built, fingerprint=backend.term_space)
-        analyser = ModelAnalyser(backend, mapper=partial(ordered_map, threads=self._system.threads))
+        mapper = partial(ordered_map, threads=self._system.threads)
+        analyser = ModelAnalyser(backend, mapper=mapper, term_weights=False)  # which count for α below 1 alone
         key = json.dumps([self._made_from, backend.term_space, analyser.choices], sort_keys=True).encode()
         folder = context.folder(f"collection-{hashlib.sha256(key).hexdigest()[:16]}")
         if not _is_complete(folder):  # an interrupted build goes on where it stopped
@@ -108,6 +106,7 @@ class InCorpus:
                 [context.files.corpus],
                 analyser,
                 glossary_documents=glossary_threshold(self._documents),
+                most_terms=0,
                 on_progress=lambda rows: context.progress("collection", context.name, rows, self._documents),
             )
         return Collection.open(folder, fingerprint=backend.term_space)

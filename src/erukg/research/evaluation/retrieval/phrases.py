@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ def describe_system(system: System | None) -> dict[str, Any] | None:
     return None if system is None else {"system": system.name.partition(":")[0], **system.describe()}
 
 
-class PerSet:
+class PerSet(ABC):
     """A source of phrases for documents that is another one for each set; the same again for the same set."""
 
     def __init__(self) -> None:
@@ -40,8 +41,12 @@ class PerSet:
             self._here = (context, self._bound(context))
         return self._here[1]
 
+    @abstractmethod
     def _bound(self, context: SetContext) -> System:
-        raise NotImplementedError
+        """The source for this set."""
+
+    def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
+        raise InputError("The phrases are those of one set; call for_set first.")
 
 
 class FirstPhrases(PerSet):
