@@ -1,4 +1,4 @@
-"""README's first command does what it says: as far as this environment goes by default, whole and from nothing if slow."""
+"""README's first command does what it says: its last part in this environment and, as a slow test, all of it."""
 
 from __future__ import annotations
 
