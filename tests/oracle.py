@@ -105,7 +105,7 @@ def occurrences(case: Case, folded: Phrase) -> list[tuple[int, Phrase]]:
     for clause in case.clauses:
         words = tuple(word for word, _ in clause)
         for i in range(len(words)):
-            for j in range(i + 1, len(words) + 1):
+            for j in range(i + 1, min(i + len(folded), len(words)) + 1):
                 if case.fold(words[i:j]) == folded:
                     found.append((before + i, words[i:j]))
         before += len(clause)
