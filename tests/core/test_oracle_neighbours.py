@@ -19,7 +19,7 @@ from erukg.collection import Collection
 from erukg.collection.reader import Hits
 from tiny import ADJECTIVES, NOUNS
 
-PLURALS = {word: (word[:-1],) for word in NOUNS if word.endswith("s") and word[:-1] in NOUNS}
+PLURALS: dict[str, oracle.Phrase] = {word: (word[:-1],) for word in NOUNS if word.endswith("s") and word[:-1] in NOUNS}
 FOLDS = PLURALS | {word.capitalize(): PLURALS.get(word, (word,)) for word in NOUNS}
 # Lucene's stop words that the corpus has.
 STOP = set("a an and are as at be by for in is it not of on or that the this to with".split())

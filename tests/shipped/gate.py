@@ -33,7 +33,7 @@ GATED: dict[str, tuple[str, bool]] = {
     "F@10": ("F@10 of the present phrases", True),
     "R@10": ("R@10 of the absent phrases", True),
     "answered": ("texts with one of the absent phrases that are expected among the ten best", True),
-    "first": ("1 / the place of the first of these", True),
+    "first": ("1 / the place of the first of the absent phrases that are expected", True),
     **{name: FIGURES[name] for name in ("must", "must_not", "leaks", "repetition", "unwanted", "on_topic")},
 }
 
