@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import uuid
 from collections.abc import Iterator
 from functools import cached_property
@@ -13,7 +14,7 @@ from erukg.errors import require
 from erukg.io.places import absolute, resolve
 from erukg.io.publish import publish_file
 
-__all__ = ["Store"]
+__all__ = ["Discarding", "Store"]
 
 # Files in the making: readers pass over names that begin with an underscore.
 _TEMPORARY = "_erukg/tmp"
@@ -86,3 +87,14 @@ class Store:
     def tidy(self) -> None:
         """Remove what workers that were killed left half written."""
         self.remove_folder(_TEMPORARY)
+
+
+class Discarding(Store):
+    """A store for trying something out: what is written to it is gone, so a process that is killed leaves nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(os.devnull)
+
+    @contextlib.contextmanager
+    def create(self, name: str) -> Iterator[Any]:
+        yield require("pyarrow", "ray", "Working on a cluster").MockOutputStream()

@@ -6,7 +6,6 @@ loaded once per process, and starts new ones in place of those that died or whos
 
 from __future__ import annotations
 
-import tempfile
 from abc import ABC, abstractmethod
 from asyncio import CancelledError, Semaphore
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +21,7 @@ from erukg.errors import ErukgError, InputError
 from erukg.integrations.ray.node_cache import local_copy
 from erukg.integrations.ray.partitions import Partition, read_partition
 from erukg.integrations.ray.plan import CRASHED, DONE, FAILED, Outcome, mark_name
-from erukg.integrations.ray.storage import Store
+from erukg.integrations.ray.storage import Discarding, Store
 from erukg.io import BadDocument, InputDocument, Limits
 
 __all__ = ["Job", "OnBad", "Resources", "TaskRunner", "Written"]
@@ -148,8 +147,7 @@ def run_partition(
 
 def probe_rows(job: Job, run: str, partition: Partition, rows: range) -> Outcome:
     """A Ray task that processes rows only to see whether they crash it."""
-    with tempfile.TemporaryDirectory(prefix="erukg-probe-") as scratch:
-        return run_partition(job, run, Store(scratch), partition, {}, rows)
+    return run_partition(job, run, Discarding(), partition, {}, rows)
 
 
 class TaskRunner:
