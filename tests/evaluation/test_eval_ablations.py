@@ -156,8 +156,8 @@ def test_search_with_the_phrases_of_a_variant(
     result = CliRunner().invoke(app, [*map(str, arguments), "--samples", "10", "-o", str(tmp_path / "r.json")])
     assert result.exit_code == 0, result.output
     plain, appended = json.loads((tmp_path / "r.json").read_text())["methods"]
-    assert report["retrieval"]["bm25"]["sets"]["sea"] == plain["scores"]["sets"]["sea"]
-    assert variants["10"]["retrieval"]["sets"]["sea"] == appended["scores"]["sets"]["sea"]
+    for ours, theirs in ((report["retrieval"]["bm25"], plain), (variants["10"]["retrieval"], appended)):
+        assert ours["sets"]["sea"].items() <= theirs["scores"]["sets"]["sea"].items()
     assert "search with 10 phrases of each kind" in text
     assert {each["metric"] for each in variants["10"]["differences"]} >= {"R@1000", "R@100", "nDCG@10"}
     page = write_results([out], tmp_path / "page")[0].read_text()

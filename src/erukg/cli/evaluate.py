@@ -236,8 +236,9 @@ def ablations(
 ) -> None:
     """What each part of the method is worth: F1 and recall at 5 and 10 with one thing changed at a time.
 
-    Every variant is compared with the method as it is, with paired-bootstrap intervals, over one collection. A variant that lacks something (a collection, a folder, a tagger) is shown as not run, and why. Stopped with
-    Ctrl-C, the same command continues.
+    Every variant is compared with the method as it is, with paired-bootstrap intervals, over one collection. A variant
+    that lacks something (a collection, a folder, a tagger) is shown as not run, and why. Stopped with Ctrl-C, the same
+    command continues.
     """
     from erukg.research.evaluation import load_sets
     from erukg.research.evaluation.ablation_report import print_ablations, to_json

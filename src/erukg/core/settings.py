@@ -40,8 +40,8 @@ class Settings:
     that describe many documents of the collection.
 
     Plain `Settings()` holds the values that did best on the development sets; `Settings.paper()` has the paper's values
-    and none of the factors that it does not have. `settings.replace(alpha=1, beta=1)` makes a changed copy. Fields whose name starts with `absent_`
-    apply to phrases that do not occur in the text, their namesakes to phrases that do.
+    and none of the factors that it does not have. `settings.replace(alpha=1, beta=1)` makes a changed copy. Fields
+    whose name starts with `absent_` apply to phrases that do not occur in the text, their namesakes to phrases that do.
     """
 
     alpha: float = _number(1.0, 0, 1, "α: the document's share of term weights; the rest is its neighbours'", paper=0.8)

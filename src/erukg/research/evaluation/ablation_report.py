@@ -150,7 +150,9 @@ def _differences(
 def _searches(study: Mapping[str, Any], how: Mapping[str, Any]) -> Table:
     measures = list(how["bm25"]["average"])
     sets = ", ".join(one["name"] for one in how["sets"])
-    title = f"{study['name']}: search with {how['phrases']} phrases of each kind behind the query, average of {sets} (%)"
+    title = (
+        f"{study['name']}: search with {how['phrases']} phrases of each kind behind the query, average of {sets} (%)"
+    )
     table = make_table(title, "variant", *measures)
     table.add_row("no phrases", *(percent(how["bm25"]["average"][measure]) for measure in measures))
     for variant in study["variants"]:

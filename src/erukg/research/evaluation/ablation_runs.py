@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from erukg.research.evaluation.retrieval.beir import SetFiles
     from erukg.research.evaluation.retrieval.experiment import MethodResult, SetSummary
 
-__all__ = ["EXPANSION", "ADDED_PHRASES", "Figure", "Found", "StudyResults", "run_studies"]
+__all__ = ["ADDED_PHRASES", "EXPANSION", "Figure", "Found", "StudyResults", "run_studies"]
 
 EXPANSION = "query-appended"
 """How a variant's phrases are searched with: behind the query's text, as in the paper."""

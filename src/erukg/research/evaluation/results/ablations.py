@@ -197,6 +197,7 @@ def _search_panel(placed: Sequence[Mapping[str, Any]]) -> list[charts.Panel]:
     if len(searched) < 2:
         return []
     curves = [
-        charts.Curve(m, [(float(v["value"]), 100 * v["retrieval"]["average"][m]) for v in searched]) for m in _SEARCH[:2]
+        charts.Curve(m, [(float(v["value"]), 100 * v["retrieval"]["average"][m]) for v in searched])
+        for m in _SEARCH[:2]
     ]
     return [charts.Panel("Search with them", curves)]
