@@ -57,7 +57,7 @@ def _search_head(results: StudyResults) -> dict[str, Any]:
 
 def _variant(found: Found) -> dict[str, Any]:
     variant = found.variant
-    out = {"label": variant.label, "value": variant.value, "collection": variant.collection}
+    out: dict[str, Any] = {"label": variant.label, "value": variant.value, "collection": variant.collection}
     out |= {"against": variant.against, **system_json(found.result)}
     out["differences"] = [_difference(*each) for each in found.differences.items()]
     if found.search is not None:
