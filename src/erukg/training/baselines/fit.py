@@ -35,7 +35,7 @@ _EVALUATIONS = 20
 _MOST_HELD_OUT = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FitOptions:
     """How to fit: for so many seconds or so many steps. Under the same seed a fit by steps on a CPU is repeatable.
 
