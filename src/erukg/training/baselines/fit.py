@@ -35,7 +35,7 @@ _EVALUATIONS = 20
 _MOST_HELD_OUT = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FitOptions:
     """How to fit: for so many seconds or so many steps. Under the same seed a fit by steps on a CPU is repeatable.
 
@@ -124,6 +124,15 @@ def _finished(folder: Path, run: str) -> CopyModel | None:
     return model
 
 
+def _device(name: str | None) -> torch.device:
+    """The device asked for, by default the GPU where there is one."""
+    if name not in (None, "cpu", "cuda"):
+        raise TrainingError(f"There is no device '{name}' to train on; use cpu or cuda.")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise TrainingError("torch finds no GPU to train on; leave --device out to train on the CPU.")
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
 class _Data:
     """Batches of packed examples, put together on the device."""
 
@@ -194,7 +203,7 @@ class _Fit:
         say: Callable[[str], None],
     ) -> None:
         self.options, self.folder, self.say, self.packed, self.run_id = options, folder, say, packed, run
-        self.device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = _device(options.device)
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
         torch.manual_seed(options.seed)
         sizes = NetworkConfig(

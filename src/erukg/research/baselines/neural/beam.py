@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from erukg.research.baselines.neural.network import CopyNetwork
+from erukg.research.baselines.neural.network import CopyNetwork, Memory
 from erukg.research.baselines.neural.vocabulary import END, PAD, START, UNKNOWN, SourceDocument
 
-__all__ = ["Found", "Guide", "beam_search"]
+__all__ = ["Found", "Guide", "beam_search", "read_batch"]
 
 Found = list[tuple[tuple[str, ...], float]]
 """Phrases as words, each with its log probability, best first."""
@@ -48,6 +48,15 @@ def beam_search(
     return out
 
 
+def read_batch(network: CopyNetwork, documents: Sequence[SourceDocument]) -> Memory:
+    """What the network makes of documents that have words."""
+    lengths = torch.tensor([len(document.ids) for document in documents])
+    source = torch.full((len(documents), int(lengths.max())), PAD)
+    for row, document in enumerate(documents):
+        source[row, : len(document.ids)] = torch.from_numpy(document.ids.astype(np.int64))
+    return network.encode(source.to(next(network.parameters()).device), lengths)
+
+
 class _Search:
     """The search for one batch of documents."""
 
@@ -62,12 +71,8 @@ class _Search:
         self.network, self.guide = network, guide
         self.numbers, self.documents, self.width = numbers, documents, width
         self.extra = max(len(document.extra) for document in documents)
-        device = next(network.parameters()).device
-        lengths = torch.tensor([len(document.ids) for document in documents])
-        source = torch.full((len(documents), int(lengths.max())), PAD)
-        for row, document in enumerate(documents):
-            source[row, : len(document.ids)] = torch.from_numpy(document.ids.astype(np.int64))
-        self.memory = network.encode(source.to(device), lengths)
+        self.memory = read_batch(network, documents)
+        device = self.memory.keys.device
         sizes = torch.tensor([len(document) for document in documents], device=device)
         columns = torch.arange(network.config.vocabulary + self.extra, device=device)
         self.impossible = columns[None, :] >= sizes[:, None]
