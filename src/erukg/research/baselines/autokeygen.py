@@ -11,7 +11,7 @@ import numpy as np
 from erukg.research.baselines.banked import BankedModel
 from erukg.research.baselines.base import present_and_absent
 from erukg.research.baselines.neural.vocabulary import words
-from erukg.research.baselines.phrase_bank import stemmed
+from erukg.research.baselines.phrase_bank import LONGEST, stemmed
 from erukg.research.baselines.relevance import Relevance, TextStems
 from erukg.research.baselines.tagged import Reader
 
@@ -20,8 +20,9 @@ __all__ = ["AutoKeyGen"]
 
 @dataclass(frozen=True)
 class AutoKeyGen:
-    """Candidates are the noun phrases of the text, the phrases of the bank whose words all stand in the text, and the
-    first `generated` phrases that a beam of `width` writes; `Relevance` ranks them.
+    """Candidates are the noun phrases of the text, the phrases of the bank whose words all stand in the text, and of
+    the first `generated` phrases that a beam of `width` writes those that do not stand there and hold no
+    word twice; `Relevance` ranks them.
     """
 
     model: BankedModel
@@ -45,10 +46,13 @@ class AutoKeyGen:
         bank = self.model.bank
         stems = TextStems(stemmed(words(text)))
         candidates: dict[tuple[str, ...], str] = {}
-        for form in [*(phrase.form for phrase in self.reader.read(text).phrases()), *written]:
-            candidates.setdefault(stemmed(words(form)), form)
-        for number in bank.matching(stems.stems).tolist():
-            candidates.setdefault(bank.stems[number], " ".join(bank.phrases[number]))
+        for phrase in self.reader.read(text).phrases(LONGEST):
+            candidates.setdefault(stemmed(words(phrase.form)), phrase.form)
+        absent = [(bank.stems[n], " ".join(bank.phrases[n])) for n in bank.matching(stems.stems).tolist()]
+        absent += [(stemmed(words(form)), form) for form in written]
+        for key, form in absent:
+            if not stems.count(key) and len(set(key)) == len(key):
+                candidates.setdefault(key, form)
         candidates.pop((), None)
         scores = Relevance(bank, self.model.vectors).scores(stems, list(candidates))
         forms = list(candidates.values())

@@ -129,19 +129,26 @@ class _Guide:
         self._model, self._documents, self._vectors = model, documents, vectors
         # The scores of the network count in full in a beam, so those that are added to them are scaled instead.
         self._scale = 1 / max(balance, _LEAST)
-        self._rows: dict[int, NDArray[np.float32]] = {}
+        self._rows: dict[int, tuple[NDArray[np.float32], float]] = {}
 
     def __call__(self, number: int, prefixes: Sequence[tuple[str, ...]]) -> NDArray[np.float32]:
         document, text = self._documents[number], self._vectors[number]
-        if number not in self._rows:
-            self._rows[number] = self._model.informativeness(document, text)
-        row = self._rows[number]
-        whole = np.maximum(self._model.banked.vectors.embed([stemmed(prefix) for prefix in prefixes]) @ text, 0)
-        out = np.repeat(row[None], len(prefixes), 0)
-        out[:, END] = whole + _LEAST
-        out = np.log(out / out.sum(1, keepdims=True)) * self._scale
+        logs, total = self._row(number)
+        whole = self._model.banked.vectors.embed([stemmed(prefix) for prefix in prefixes]) @ text
+        whole = np.maximum(whole, 0) + _LEAST
+        out = np.repeat(logs[None], len(prefixes), 0)
+        out[:, END] = np.log(whole)
+        out -= np.log(total + whole)[:, None]
+        out *= self._scale
         behind = {word: len(document.vocabulary) + n for n, word in enumerate(document.extra)}
         for scores, prefix in zip(out, prefixes, strict=True):
             # No word comes twice in a phrase.
             scores[[behind.get(word, document.vocabulary.number(word)) for word in prefix]] = _NEVER
         return out
+
+    def _row(self, number: int) -> tuple[NDArray[np.float32], float]:
+        """The log informativeness of every word, and the sum of all informativeness but that of the end."""
+        if number not in self._rows:
+            row = self._model.informativeness(self._documents[number], self._vectors[number])
+            self._rows[number] = np.log(row), float(row.sum() - row[END])
+        return self._rows[number]

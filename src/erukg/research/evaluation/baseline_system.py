@@ -10,6 +10,8 @@ from itertools import islice
 from typing import Any
 
 from erukg.errors import InputError, did_you_mean
+from erukg.research.baselines.autokeygen import AutoKeyGen
+from erukg.research.baselines.banked import BankedModel
 from erukg.research.baselines.base import Baseline, GenerativeBaseline
 from erukg.research.baselines.copyrnn import CopyRnn
 from erukg.research.baselines.embedders import SentenceModel, embedder
@@ -23,6 +25,7 @@ from erukg.research.baselines.tagged import Reader
 from erukg.research.baselines.textrank import TextRank
 from erukg.research.baselines.tfidf import FrequencyCorpus, TfIdf
 from erukg.research.baselines.tpg import Tpg
+from erukg.research.baselines.uokg import Uokg, UokgModel
 from erukg.research.baselines.yake import Yake
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.metrics import DEPTH
@@ -50,10 +53,12 @@ _VECTORS = "weights not available (give {}:FOLDER, a sentence-transformers model
 _BATCH = 32  # texts given to a baseline that works on many at once
 
 
-def _trained(make: Callable[..., GenerativeBaseline]) -> _Recipe:
+def _trained(
+    make: Callable[..., GenerativeBaseline], load: Callable[[str], Any] = CopyModel.load, tags: bool = False
+) -> _Recipe:
     """A baseline of a folder that `erukg train baseline` wrote."""
     wants = "weights not available (give {0}:FOLDER, written by erukg train baseline {0})"
-    return _Recipe(make, "model", CopyModel.load, wants, tags=False)
+    return _Recipe(make, "model", load, wants, tags)
 
 
 _RECIPES: dict[str, _Recipe] = {
@@ -67,6 +72,8 @@ _RECIPES: dict[str, _Recipe] = {
     "promptrank": _Recipe(PromptRank, "model", T5, "weights not available (give {}:FOLDER, a T5 model)"),
     "copyrnn": _trained(CopyRnn),
     "tpg": _trained(Tpg),
+    "autokeygen": _trained(AutoKeyGen, BankedModel.load, tags=True),
+    "uokg": _trained(Uokg, UokgModel.load),
 }
 
 

@@ -6,21 +6,29 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from erukg.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from erukg.training.baselines.packing import Example
 
-__all__ = ["BASELINES", "TrainedBaseline", "baseline"]
+__all__ = ["BASELINES", "Companions", "TrainedBaseline", "baseline"]
+
+
+@runtime_checkable
+class Companions(Protocol):
+    """Examples of a baseline that needs more in its folder than the network they teach."""
+
+    def save_companions(self, folder: Path) -> None:
+        """Write the files that belong beside the network."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedBaseline:
     """Where the examples of a baseline come from.
 
-    module   its `examples(files, seed)` yields them
+    module   its `examples(files, seed)` yields them; what it returns may be `Companions` too
     files    what the files are, for help and errors
     longest  words of a target at most
     """
@@ -43,6 +51,8 @@ BASELINES: dict[str, TrainedBaseline] = {
     "doct5query": TrainedBaseline(
         "erukg.training.baselines.doct5query", "a corpus, and queries or citing sentences of its documents", 24
     ),
+    "autokeygen": TrainedBaseline("erukg.training.baselines.autokeygen", "documents with abstracts", 5),
+    "uokg": TrainedBaseline("erukg.training.baselines.uokg", "documents with abstracts", 5),
 }
 """By name; `erukg train baseline` knows these."""
 

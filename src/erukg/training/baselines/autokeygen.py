@@ -31,7 +31,7 @@ class Silver:
             labels = present_labels(document, relevance) + absent_labels(document, relevance)
             yield Example(document.text, tuple(map(" ".join, labels)))
 
-    def complete(self, folder: Path) -> None:
+    def save_companions(self, folder: Path) -> None:
         """Put the bank and the vectors beside the trained network."""
         save_bank(folder, self.corpus.bank, self.corpus.vectors)
 

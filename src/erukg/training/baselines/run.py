@@ -3,7 +3,8 @@
     python -m erukg.training.baselines.run pack tpg corpus.jsonl.xz -o tpg.npz.xz
     python -m erukg.training.baselines.run fit tpg.npz.xz -o tpg --seconds 480
 
-The second half needs no more than torch, NumPy and safetensors.
+The second half needs no more than torch, NumPy and safetensors. What AutoKeyGen and UOKG need beside their network
+is written beside the packed examples, into a folder `….companions`, whose files belong into that of the network.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from erukg.errors import ErukgError, InputError
+from erukg.io.publish import publish_file
 from erukg.research.baselines.base import digest
 from erukg.research.baselines.neural.model import CopyModel
-from erukg.training.baselines import BASELINES, baseline
+from erukg.training.baselines import BASELINES, Companions, baseline
 from erukg.training.baselines.fit import FitOptions, fit
-from erukg.training.baselines.packing import Packed, pack
+from erukg.training.baselines.packing import Example, Packed, pack
 
 __all__ = ["main", "train_baseline"]
 
@@ -40,18 +43,35 @@ def train_baseline(name: str, files: Sequence[Path], folder: Path, options: FitO
     key = hashlib.sha256(json.dumps(choices).encode()).hexdigest()
     made = folder.with_name(f".{folder.name}.{key[:16]}.npz")
     if not made.is_file():
-        packed = pack(kind.examples(files, options.seed), options.vocabulary, options.most_words, options.longest)
         made.parent.mkdir(parents=True, exist_ok=True)
-        packed.save(made)
+        _make(kind.examples(files, options.seed), made, options)
     model = fit(Packed.load(made), folder, options, card={"baseline": name, "files": sources})
+    for file in _companions(made).glob("*"):
+        publish_file(file, folder / file.name)
+    shutil.rmtree(_companions(made), ignore_errors=True)
     made.unlink()
     return model
 
 
+def _make(examples: Iterable[Example], file: Path, options: FitOptions) -> Packed:
+    """Write packed examples, and first of all what else belongs to the baseline into a folder of its own."""
+    if isinstance(examples, Companions):
+        _companions(file).mkdir(exist_ok=True)
+        examples.save_companions(_companions(file))
+    packed = pack(examples, options.vocabulary, options.most_words, options.longest)
+    packed.save(file)
+    return packed
+
+
+def _companions(file: Path) -> Path:
+    """Where files wait that belong beside the network trained on packed examples."""
+    return file.with_name(f"{file.name.partition('.npz')[0]}.companions")
+
+
 def _pack(given: argparse.Namespace) -> None:
     kind = baseline(given.name)
-    packed = pack(kind.examples(given.files, given.seed), given.vocabulary, given.words, kind.longest)
-    packed.save(given.output)
+    options = FitOptions(steps=1, vocabulary=given.vocabulary, most_words=given.words, longest=kind.longest)
+    packed = _make(kind.examples(given.files, given.seed), given.output, options)
     print(f"{given.output}: {json.dumps(packed.describe())}")
 
 

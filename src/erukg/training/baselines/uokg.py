@@ -72,7 +72,7 @@ class Phraseness:
         targets = tuple(" ".join(phrase) for phrase in [*kept, *taken, *absent])
         return Example(with_references(text, borrowed), targets)
 
-    def complete(self, folder: Path) -> None:
+    def save_companions(self, folder: Path) -> None:
         """Put the bank, the vectors and the references beside the trained network."""
         save_bank(folder, self.corpus.bank, self.corpus.vectors)
         self.references.save(folder / REFERENCES)
