@@ -9,7 +9,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from tiny_copy import TINY
 
 from erukg.core.word_classes import ADJECTIVE, NOUN, OTHER
 from erukg.errors import ModelError, TrainingError
@@ -29,6 +28,7 @@ from erukg.training.baselines.corpus_phrases import PhrasedDocument, corpus_text
 from erukg.training.baselines.quick_tags import QuickTagger
 from erukg.training.baselines.run import train_baseline
 from erukg.training.baselines.uokg import corrupted
+from tiny_copy import TINY
 
 TOPICS = (
     ("sea ice", "radar image", "ice drift", "satellite radar", "polar sea", "ice thickness"),

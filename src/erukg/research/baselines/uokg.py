@@ -85,7 +85,8 @@ class Uokg:
         banked = self.model.banked
         vectors = banked.vectors.embed([stemmed(words(text)) for text in texts])
         sources = [
-            with_references(text, borrowed) for text, borrowed in zip(texts, self._borrowed(texts, vectors), strict=True)
+            with_references(text, borrowed)
+            for text, borrowed in zip(texts, self._borrowed(texts, vectors), strict=True)
         ]
         guide = _Guide(self.model, [banked.network.document(source) for source in sources], vectors, self.balance)
         found = banked.network.generate(sources, self.width, self.depth, guide)
