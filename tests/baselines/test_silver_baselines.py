@@ -1,4 +1,4 @@
-"""AutoKeyGen and UOKG: their phrase bank, vectors, labels and references, and both trained and used on a tiny corpus."""
+"""AutoKeyGen and UOKG: phrase bank, vectors, labels and references, and both trained and used on a tiny corpus."""
 
 from __future__ import annotations
 
