@@ -146,7 +146,9 @@ def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline |
             raise InputError(f"In the system '{spec}', '{name}' must be of type {wanted.__name__}, not {value!r}.")
         if wanted is not bool and not (isinstance(value, int | float) and least <= value < 1e12):
             raise InputError(f"In the system '{spec}', '{name}' must be a number from {least} up, not {value!r}.")
-    made: Baseline | GenerativeBaseline = dataclasses.replace(baseline, **{k: type(known[k])(v) for k, v in changes.items()})
+    made: Baseline | GenerativeBaseline = dataclasses.replace(
+        baseline, **{k: type(known[k])(v) for k, v in changes.items()}
+    )
     return made
 
 

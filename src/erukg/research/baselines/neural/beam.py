@@ -101,9 +101,7 @@ class _Search:
             state, fed = (part.gather(1, parents[:, :, None].expand(-1, -1, part.shape[2])) for part in (state, fed))
             prefixes = [
                 [(*before[parent], word) for parent, word in zip(*pair, strict=True)]
-                for before, pair in zip(
-                    prefixes, zip(parents.tolist(), last.tolist(), strict=True), strict=True
-                )
+                for before, pair in zip(prefixes, zip(parents.tolist(), last.tolist(), strict=True), strict=True)
             ]
         return [
             [(self._words(phrase, row), score) for phrase, score in sorted(phrases, key=lambda p: -p[1])]

@@ -177,5 +177,3 @@ class CopyNetwork(nn.Module):
 
     def _drop(self, values: Tensor) -> Tensor:
         return dropout(values, self.config.dropout, self.training)
-
-
