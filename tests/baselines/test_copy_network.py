@@ -160,7 +160,9 @@ def test_a_model_is_the_same_after_it_was_saved(tmp_path: Path) -> None:
     model = tiny_copy_model()
     model.save(tmp_path / "model")
     loaded = CopyModel.load(tmp_path / "model", "cpu")
-    for (name, one), other in zip(model.network.state_dict().items(), loaded.network.state_dict().values(), strict=True):
+    for (name, one), other in zip(
+        model.network.state_dict().items(), loaded.network.state_dict().values(), strict=True
+    ):
         assert torch.allclose(one, other, atol=1e-3), name
     assert loaded.vocabulary.words == model.vocabulary.words
     described = loaded.describe()

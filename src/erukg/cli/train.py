@@ -249,7 +249,7 @@ def baseline(
     device: Annotated[str | None, Option(help="cpu or cuda. [default: cuda where there is a GPU]")] = None,
     batch: Annotated[int, Option(min=1, help="Documents in a step.")] = 128,
     vocabulary: Annotated[int, Option(min=10, max=60_000, help="Most frequent words that are known.")] = 50_000,
-    embedding: Annotated[int, Option(min=1, help="Width of the words' vectors.")] = 256,
+    embedding: Annotated[int, Option(min=1, help="Width of the words' vectors.")] = 160,
     hidden: Annotated[int, Option(min=2, help="Width of the network's states.")] = 512,
 ) -> None:
     """Train another method's network, to compare with: a sequence-to-sequence model that can copy words."""

@@ -52,7 +52,7 @@ class FitOptions:
     learning_rate: float = 1e-3
     device: str | None = None
     vocabulary: int = 50_000
-    embedding: int = 256
+    embedding: int = 160
     hidden: int = 512
     dropout: float = 0.2
     most_words: int = 256

@@ -177,5 +177,3 @@ def _weights(path: Path) -> dict[str, Any]:
     if not all(part.isfinite().all() for part in weights.values()):
         raise ModelError(f"{path / _WEIGHTS} holds values that are no numbers; train the model again.")
     return weights
-
-
