@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.errors import ModelError
 
-__all__ = ["Baseline", "best", "digest", "model_folder"]
+__all__ = ["Baseline", "GenerativeBaseline", "best", "digest", "model_folder", "present_and_absent"]
 
 
 class Baseline(Protocol):
@@ -25,6 +25,27 @@ class Baseline(Protocol):
 
     def extract(self, text: str, top_k: int = 10) -> list[tuple[str, float]]:
         """Up to `top_k` phrases of the text with their scores, all above 0, best first."""
+
+
+@runtime_checkable
+class GenerativeBaseline(Protocol):
+    """Anything that writes keyphrases, those of a text and others. What `Baseline` says of dataclasses holds here too.
+
+    One that works on many texts at once has `phrases_of(texts, top_k)` besides, with an answer for every text; no
+    answer depends on the other texts.
+    """
+
+    def phrases(self, text: str, top_k: int = 10) -> tuple[list[str], list[str]]:
+        """Up to `top_k` phrases that stand in the text and as many that do not, best first."""
+
+
+def present_and_absent(ranked: Iterable[str], text: str, top_k: int) -> tuple[list[str], list[str]]:
+    """The first `top_k` phrases that stand in the text, and the first that do not; both lower-cased, each once."""
+    lowered = text.lower()
+    kinds: tuple[list[str], list[str]] = ([], [])
+    for phrase in dict.fromkeys(phrase.lower() for phrase in ranked):
+        kinds[phrase not in lowered].append(phrase)
+    return kinds[0][:top_k], kinds[1][:top_k]
 
 
 def best(phrases: Sequence[str], scores: NDArray[np.float64], top_k: int) -> list[tuple[str, float]]:
