@@ -8,7 +8,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,7 @@ def fit(
         if isinstance(examples, Packed)
         else pack(examples, options.vocabulary, options.most_words, options.longest)
     )
+    options = replace(options, vocabulary=len(packed.vocabulary))
     run = _fingerprint(packed, options)
     if (finished := _finished(folder, run)) is not None:
         say(f"{folder} holds the finished model already.")
