@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_copy import WORDS, tiny_copy_model
 
 from erukg.errors import ModelError
 from erukg.research.baselines.neural.beam import beam_search
 from erukg.research.baselines.neural.model import CopyModel
 from erukg.research.baselines.neural.network import Batch
 from erukg.research.baselines.neural.vocabulary import DIGIT, END, PAD, SPECIALS, UNKNOWN, Vocabulary, words
+from tiny_copy import WORDS, tiny_copy_model
 
 TEXT = "Sea-ice radar of Xanadu: 25 images, Xanadu's ice"
 

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tiny_copy import tiny_copy_model
 
 from erukg.errors import InputError, ModelError
 from erukg.research.baselines import Baseline, GenerativeBaseline
@@ -18,6 +17,7 @@ from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.retrieval.doct5query import CopyQueries, query_model
 from erukg.research.evaluation.retrieval.methods import make_methods
 from erukg.research.evaluation.systems import NotAvailableError, make_system
+from tiny_copy import tiny_copy_model
 
 RECORDS = [
     Record("1", "Sparse-index search", "A sparse index for document search.", ("sparse index",)),

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_copy import TINY, tiny_examples
 from typer.testing import CliRunner
 
 from erukg.cli.train import app
@@ -22,6 +21,7 @@ from erukg.training.baselines import BASELINES, baseline
 from erukg.training.baselines.fit import Example, FitOptions, fit
 from erukg.training.baselines.packing import Packed, pack
 from erukg.training.baselines.run import main
+from tiny_copy import TINY, tiny_examples
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> Path:

@@ -57,7 +57,7 @@ def _drawn(queries: list[str], random: Random) -> tuple[str, ...]:
 
 
 def _row(row: Row) -> Paper | tuple[str, str, str]:
-    """A document, or a reference with the id and the text of its document; without both where it does not lead there."""
+    """A document, or a reference with the id or the text of its document; with neither if it does not lead there."""
     if "context" in row:
         return without_names(text_of(row, "context")), canonical_id(text_of(row, "cited_id")), ""
     if "query" in row:

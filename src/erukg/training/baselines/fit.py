@@ -8,7 +8,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ _CHECKPOINTS = "checkpoints"
 _EVERY_SECONDS = 60.0
 _SHOWN_EVERY = 10.0
 _WARM_UP = 200
-_EVALUATIONS = 20
-_MOST_HELD_OUT = 1000
+_EVALUATIONS = 10
+_MOST_HELD_OUT = 500
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ def fit(
         if isinstance(examples, Packed)
         else pack(examples, options.vocabulary, options.most_words, options.longest)
     )
+    options = replace(options, vocabulary=len(packed.vocabulary))
     run = _fingerprint(packed, options)
     if (finished := _finished(folder, run)) is not None:
         say(f"{folder} holds the finished model already.")
