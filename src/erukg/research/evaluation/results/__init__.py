@@ -17,16 +17,23 @@ from erukg.research.evaluation.results.scores import keyphrase_part
 
 __all__ = ["write_results"]
 
+_QUICK = "Quick run: not the figures"
+_QUICK_MEANS = """\
+**On this page are the first few documents, queries or texts of each set alone, and small collections: it shows that
+everything runs, and says nothing about how good anything is.**
+"""
+
 
 def write_results(paths: Sequence[Path], folder: Path) -> list[Path]:
     """Tables and plots of the stored runs; returns the files written, README.md first.
 
     The same runs give the same bytes. Nothing else in the folder is touched.
     """
-    plots = Plots()
     try:
         # All of it in memory, so that a bad run leaves no half-made folder.
-        text = "\n".join(filter(None, _page(load_runs(paths), plots)))
+        runs = load_runs(paths)
+        plots = Plots(_QUICK if runs.quick else "")
+        text = "\n".join(filter(None, _page(runs, plots)))
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -41,7 +48,7 @@ def write_results(paths: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def _page(runs: Runs, plots: Plots) -> Iterator[str]:
-    yield "# Results\n"
+    yield f"# {_QUICK}\n\n{_QUICK_MEANS}\n" if runs.quick else "# Results\n"
     yield "Every figure and plot on this page is read from stored runs by one command, which stands at the end.\n"
     yield from keyphrase_part(runs, plots)
     yield from retrieval_part(runs, plots)
