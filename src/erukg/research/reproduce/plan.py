@@ -57,7 +57,7 @@ PARTS = {
 class Step:
     """One stored run.
 
-    name     of the step; its run is NAME.json
+    name     of the step, and of its run
     task     what is done: a function of `tasks.TASKS`
     needs    parts without which it is not run
     uses     parts that it takes in where they are there, besides those that its rows name
@@ -80,10 +80,6 @@ class Step:
     studies: tuple[str, ...] = ()
     paper: bool = False
     on_page: bool = True
-
-    @property
-    def run(self) -> str:
-        return f"{self.name}.json"
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,24 +46,25 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A folder of results: runs/NAME.json, README.md, plots, and the store of what runs are made from."""
+    """A folder of results: runs/STEP.json (quick: runs/quick-STEP.json), README.md, plots and the store behind them."""
 
     folder: Path
     store: Path
     quick: bool = False
 
     def run(self, step: Step) -> Path:
-        return self.folder / "runs" / step.run
+        """Where the step's run is stored."""
+        return self.folder / "runs" / f"{'quick-' if self.quick else ''}{step.name}.json"
 
     def check(self) -> None:
-        """Quick runs and whole ones never share a folder: neither can be taken for the other."""
-        for step in STEPS:
-            stored = _read(self.run(step))
-            if stored is not None and bool(_mark(stored).get("quick")) != self.quick:
-                kind, other = ("whole", "quick") if self.quick else ("quick", "whole")
-                raise InputError(
-                    f"{self.folder} holds {kind} runs, such as {step.run}; give another folder for {other} ones."
-                )
+        """Quick runs and whole ones never share a folder, as the pages are made of all runs in it."""
+        other = replace(self, quick=not self.quick)
+        found = [path.name for step in STEPS if (path := other.run(step)).is_file()]
+        if found:
+            kind, wanted = ("quick", "whole") if other.quick else ("whole", "quick")
+            raise InputError(
+                f"{self.folder} holds {kind} runs, such as {found[0]}; give another folder for {wanted} ones."
+            )
 
     def runs_on_page(self) -> list[Path]:
         return [path for step in STEPS if step.on_page and (path := self.run(step)).is_file()]
@@ -123,7 +124,7 @@ def _run_step(step: Step, parts: Parts, results: Results, threads: int | None, p
         work = Work(step, parts, rows, results.store, results.quick, threads, progress)
         found = _shortened(TASKS[step.task](work), parts.shortened)
         mark = {"step": step.name, "quick": results.quick, "inputs": inputs}
-        write_json({**found, "reproduce": mark}, path)
+        write_json({"reproduce": mark, **found}, path)
     except (ErukgError, OSError) as error:
         return Outcome(step, left, str(error), lacking)
     return Outcome(step, MADE, lacking=lacking, seconds=time.monotonic() - began)

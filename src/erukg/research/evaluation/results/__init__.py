@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -34,6 +35,8 @@ def write_results(paths: Sequence[Path], folder: Path) -> list[Path]:
         runs = load_runs(paths)
         plots = Plots(_QUICK if runs.quick else "")
         text = "\n".join(filter(None, _page(runs, plots)))
+        if runs.quick:  # in every heading, as parts of a page are quoted without the rest
+            text = re.sub(r"^(##+ .*)$", r"\1 (quick run)", text, flags=re.MULTILINE)
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -48,7 +51,7 @@ def write_results(paths: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def _page(runs: Runs, plots: Plots) -> Iterator[str]:
-    yield f"# {_QUICK}\n\n{_QUICK_MEANS}\n" if runs.quick else "# Results\n"
+    yield f"# {_QUICK}\n\n{_QUICK_MEANS}" if runs.quick else "# Results\n"
     yield "Every figure and plot on this page is read from stored runs by one command, which stands at the end.\n"
     yield from keyphrase_part(runs, plots)
     yield from retrieval_part(runs, plots)

@@ -257,7 +257,7 @@ def _number(value: float) -> str:
 
 def _across(text: str) -> str:
     """The text in large letters over the whole of a plot."""
-    style = f"font: bold 56px 'DejaVu Sans', Verdana, sans-serif; fill: {_SERIES[1]}; opacity: 0.3; text-anchor: middle"
+    style = f"font: bold 44px 'DejaVu Sans', Verdana, sans-serif; fill: {_SERIES[1]}; opacity: 0.3; text-anchor: middle"
     return f'<text x="50%" y="55%" style="{style}">{text}</text>\n'
 
 
