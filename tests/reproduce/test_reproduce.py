@@ -117,26 +117,25 @@ def test_quick_runs_hold_little_and_no_paths(quick: tuple[Path, Result], data: P
 
 
 def test_finished_steps_are_kept_until_their_inputs_change(
-    quick: tuple[Path, Result], data: Path, common: list[object]
+    quick: tuple[Path, Result], data: Path, tiny_model: Path, tiny_collection: Path
 ) -> None:
     folder, first = quick
-    made = [name for name, status in statuses(first).items() if status == "made"]
+    results = Results(folder, folder / "store", quick=True)
+    given = Given(data, ROOT, str(tiny_model), str(tiny_collection))
     before = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
-    page = (folder / "README.md").read_bytes()
-    again = reproduce(data, "-o", folder, "--quick", *common)
-    assert {statuses(again)[name] for name in made} == {"stored"}
+    again = run_steps(STEPS, Parts(given), results, threads=1)
+    made = {name for name, status in statuses(first).items() if status == "made"}
+    assert {outcome.step.name for outcome in again if outcome.status == "stored"} == made
     assert {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()} == before
-    assert (folder / "README.md").read_bytes() == page
 
     changed = data / "retrieval" / "sea" / "queries.jsonl"
     queries = changed.read_text()
     try:
         changed.write_text(queries.replace("frozen ocean", "frozen sea"))
-        chosen = ["--only", "ours,retrieval", "--only", "case"]
-        third = statuses(reproduce(data, "-o", folder, "--quick", *common, *chosen))
+        third = run_steps(choose_steps(["ours", "retrieval", "case"]), Parts(given), results, threads=1)
     finally:
         changed.write_text(queries)
-    assert third == {"ours": "stored", "retrieval": "made", "case": "stored"}
+    assert [outcome.status for outcome in third] == ["stored", "made", "stored"]
 
 
 def test_quick_and_whole_runs_never_share_a_folder(
@@ -203,24 +202,29 @@ def test_a_bare_machine_gets_the_tables_of_its_test_sets(tmp_path: Path, common:
     assert not (tmp_path / "none").exists()
 
 
-def test_an_earlier_run_is_kept_where_it_cannot_be_made_again(tmp_path: Path, common: list[object]) -> None:
+def test_an_earlier_run_is_kept_where_it_cannot_be_made_again(tmp_path: Path, tiny_model: Path) -> None:
     write_sets(tmp_path / "data" / "keyphrases" / "test")
-    reproduce(tmp_path / "data", "-o", tmp_path / "out", *common, "--only", "ours")
+    results, steps = Results(tmp_path / "out", tmp_path / "store"), choose_steps(["ours", "dev"])
+    first = run_steps(steps, Parts(Given(tmp_path / "data", tmp_path, str(tiny_model))), results)
+    assert [outcome.status for outcome in first] == ["made", "not run"]
     stored = run_of(tmp_path / "out", "ours")
     (tmp_path / "empty").mkdir()
-    result = reproduce(tmp_path / "empty", "-o", tmp_path / "out", *common, "--only", "ours,dev")
-    assert statuses(result) == {"ours": "kept", "dev": "not run"}
+    again = run_steps(steps, Parts(Given(tmp_path / "empty", tmp_path, str(tiny_model))), results)
+    assert [outcome.status for outcome in again] == ["kept", "not run"]
+    assert not any(outcome.complete for outcome in again)
     assert run_of(tmp_path / "out", "ours") == stored
 
 
-def test_a_set_that_cannot_be_read_stops_its_steps_alone(tmp_path: Path, common: list[object]) -> None:
+def test_a_set_that_cannot_be_read_stops_its_steps_alone(tmp_path: Path, tiny_model: Path) -> None:
     write_sets(tmp_path / "data" / "keyphrases" / "test")
     (tmp_path / "data" / "keyphrases" / "dev").mkdir()
     (tmp_path / "data" / "keyphrases" / "dev" / "bad.jsonl").write_text('{"id": "x"}\n')
-    result = reproduce(tmp_path / "data", "-o", tmp_path / "out", *common, "--only", "ours,dev")
-    assert result.exit_code == 3
-    assert statuses(result) == {"ours": "made", "dev": "not run"}
-    assert "bad.jsonl, line 1" in result.stderr
+    parts = Parts(Given(tmp_path / "data", tmp_path, str(tiny_model)))
+    steps = choose_steps(["baselines", "dev"])
+    baselines, dev = run_steps(steps, parts, Results(tmp_path / "out", tmp_path / "store"))
+    assert (baselines.status, dev.status) == ("made", "not run")
+    assert set(baselines.lacking) == {"textrank:tagger={tagger}", "multipartiterank:tagger={tagger}", "tfidf:{corpus}"}
+    assert "bad.jsonl, line 1" in dev.reason
 
 
 def test_the_list_names_what_is_missing(data: Path) -> None:
