@@ -26,6 +26,7 @@ _COMMANDS = lazy_group(
     LazyCommand("collection", "erukg.cli.collection", "Build, extend, check and search background collections.", True),
     LazyCommand("train", "erukg.cli.train", "Train a model and export it.", True),
     LazyCommand("evaluate", "erukg.cli.evaluate", "Measure quality and speed on test sets.", True),
+    LazyCommand("reproduce", "erukg.cli.reproduce", "Every table and figure, from data to stored runs to pages."),
     LazyCommand("benchmark", "erukg.cli.benchmark", "Measure speed and memory, against others too.", True),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,16 +18,25 @@ from erukg.research.evaluation.results.scores import keyphrase_part
 
 __all__ = ["write_results"]
 
+_QUICK = "Quick run: not the figures"
+_QUICK_MEANS = """\
+**On this page are the first few documents, queries or texts of each set alone, and small collections: it shows that
+everything runs, and says nothing about how good anything is.**
+"""
+
 
 def write_results(paths: Sequence[Path], folder: Path) -> list[Path]:
     """Tables and plots of the stored runs; returns the files written, README.md first.
 
     The same runs give the same bytes. Nothing else in the folder is touched.
     """
-    plots = Plots()
     try:
         # All of it in memory, so that a bad run leaves no half-made folder.
-        text = "\n".join(filter(None, _page(load_runs(paths), plots)))
+        runs = load_runs(paths)
+        plots = Plots(_QUICK if runs.quick else "")
+        text = "\n".join(filter(None, _page(runs, plots)))
+        if runs.quick:  # in every heading, as parts of a page are quoted without the rest
+            text = re.sub(r"^(##+ .*)$", r"\1 (quick run)", text, flags=re.MULTILINE)
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -41,7 +51,7 @@ def write_results(paths: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def _page(runs: Runs, plots: Plots) -> Iterator[str]:
-    yield "# Results\n"
+    yield f"# {_QUICK}\n\n{_QUICK_MEANS}" if runs.quick else "# Results\n"
     yield "Every figure and plot on this page is read from stored runs by one command, which stands at the end.\n"
     yield from keyphrase_part(runs, plots)
     yield from retrieval_part(runs, plots)

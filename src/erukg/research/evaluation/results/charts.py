@@ -255,15 +255,25 @@ def _number(value: float) -> str:
     return f"{value:,.6g}" if value < 1 else f"{value:,.10g}"
 
 
-class Plots:
-    """By file name the SVG of each plot."""
+def _across(text: str) -> str:
+    """The text in large letters over the whole of a plot."""
+    style = f"font: bold 44px 'DejaVu Sans', Verdana, sans-serif; fill: {_SERIES[1]}; opacity: 0.3; text-anchor: middle"
+    return f'<text x="50%" y="55%" style="{style}">{text}</text>\n'
 
-    def __init__(self) -> None:
+
+class Plots:
+    """By file name the SVG of each plot; `mark` is written across all of them."""
+
+    def __init__(self, mark: str = "") -> None:
         self.files: dict[str, str] = {}
+        self._mark = mark
 
     def add(self, name: str, number: int, title: str, content: str) -> str:
         """Keep a plot, and return what shows it on the page; `number` tells those of several groups apart."""
         stem = re.sub(r"[^\w-]+", "", name)
         file = f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"
+        if self._mark:
+            file, title = f"quick-{file}", f"{self._mark}. {title}"
+            content = content.replace("</svg>", f"{_across(self._mark)}</svg>")
         self.files[file] = content
         return f"![{title}]({file})\n"

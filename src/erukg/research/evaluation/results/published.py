@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-__all__ = ["ABSENT", "ALPHA_BETA", "ALPHA_BETA_SET", "COUNTERPARTS", "NEIGHBOURS", "PRESENT", "RETRIEVAL", "SHOWN"]
-__all__ += ["average_of", "known_set", "retrieval_set"]
+__all__ = ["ABSENT", "ALPHA_BETA", "ALPHA_BETA_SET", "COUNTERPARTS", "NEIGHBOURS", "PRESENT", "RETRIEVAL", "SEARCHED"]
+__all__ += ["SETS", "SHOWN", "SIZES", "average_of", "known_set", "retrieval_set"]
 
 Pair: TypeAlias = tuple[float, float]
 
-_SETS = ("semeval", "inspec", "nus", "krapivin", "kp20k")
-_NAMES = {"semeval2010": "semeval", "kp20k_1000": "kp20k", **{name: name for name in _SETS}}
+SETS = ("semeval", "inspec", "nus", "krapivin", "kp20k")
+"""The five sets of its Table 1."""
+_NAMES = {"semeval2010": "semeval", "kp20k_1000": "kp20k", **{name: name for name in SETS}}
 
 
 def _rows(table: Mapping[str, str]) -> dict[str, dict[str, Pair]]:
     """Rows of the five sets and their average, `5/10` a cell."""
     out: dict[str, dict[str, Pair]] = {}
     for system, line in table.items():
-        cells = zip((*_SETS, "average"), (cell.split("/") for cell in line.split()), strict=True)
+        cells = zip((*SETS, "average"), (cell.split("/") for cell in line.split()), strict=True)
         out[system] = {name: (float(cell[0]), float(cell[1])) for name, cell in cells}
     return out
 
@@ -101,6 +102,21 @@ RETRIEVAL: Mapping[str, Mapping[str, float]] = {
 }
 """R@1000 on the two of its six retrieval sets that come in the same form here, and its average of the six."""
 
+SIZES: Mapping[str, tuple[int, float, float]] = {
+    "semeval": (100, 15.2, 59.7),
+    "inspec": (500, 9.8, 22.0),
+    "nus": (211, 11.6, 49.3),
+    "krapivin": (460, 5.7, 51.2),
+    "kp20k": (19_987, 5.3, 44.7),
+}
+"""By set its documents, phrases a document, and percent of absent ones."""
+
+SEARCHED: Mapping[str, tuple[int, int, float]] = {
+    "nfcorpus": (323, 3_633, 38.2),
+    "acm-cr": (552, 114_882, 1.8),
+}
+"""Likewise of retrieval sets that there are here: queries, documents, and relevant documents a query."""
+
 
 def known_set(name: str) -> str | None:
     """What the paper's tables call a test set, None for one that is not in them."""
@@ -114,4 +130,4 @@ def retrieval_set(name: str) -> str | None:
 
 def average_of(names: Sequence[str]) -> bool:
     """Whether the average of these sets is the one that the paper gives."""
-    return sorted(filter(None, map(known_set, names))) == sorted(_SETS) and len(names) == len(_SETS)
+    return sorted(filter(None, map(known_set, names))) == sorted(SETS) and len(names) == len(SETS)

@@ -41,6 +41,7 @@ def retrieval_part(runs: Runs, plots: Plots) -> Iterator[str]:
         yield f"## Retrieval{on_sets(group, number, runs.retrieval)}\n"
         yield _INTRODUCTION
         yield _described(methods)
+        yield f"### Retrieval sets\n\n{_sizes(group)}"
         run = [method for method in methods if not method.get("not_run")]
         for measure, title in _PLOTTED.items() if run else ():
             rows = [_bar_row(method, group, measure) for method in run]
@@ -53,6 +54,18 @@ def retrieval_part(runs: Runs, plots: Plots) -> Iterator[str]:
         notes = [f"- {s['name']}: {note}\n" for s in group.sets for note in s.get("notes", ())]
         if notes:
             yield f"What is odd about the sets:\n\n{''.join(notes)}"
+
+
+def _sizes(group: Group) -> str:
+    """How large the sets are."""
+    rows = []
+    for one in group.sets:
+        a_query = f"{one['relevant'] / one['queries']:.1f}"
+        rows.append([one["name"], f"{one['queries']:,}", f"{one['documents']:,}", a_query])
+        if known := published.retrieval_set(one["name"]):
+            queries, documents, relevant = published.SEARCHED[known]
+            rows.append([f"*{known}, in the paper*", f"*{queries:,}*", f"*{documents:,}*", f"*{relevant:.1f}*"])
+    return markdown.table(["set", "queries", "documents", "relevant documents a query"], rows)
 
 
 def _kind(method: Mapping[str, Any]) -> str:

@@ -33,6 +33,12 @@ _NAMES = {
     "keybert": "KeyBERT",
     "embedrank": "EmbedRank",
     "promptrank": "PromptRank",
+    "copyrnn": "CopyRNN",
+    "tpg": "TPG",
+    "autokeygen": "AutoKeyGen",
+    "uokg": "UOKG",
+    "promptkp": "PromptKP",
+    "llm": "language model",
     "bm25": "BM25",
     "rm3": "RM3 (10 terms)",
     "rm3-30": "RM3 (30 terms)",
@@ -48,6 +54,11 @@ class Run:
     name: str
     sha256: str
     report: Mapping[str, Any]
+
+    @property
+    def quick(self) -> bool:
+        """Whether it was made on the first few documents, to see that everything works."""
+        return bool((self.report.get("reproduce") or {}).get("quick"))
 
 
 @dataclass(slots=True)
@@ -81,10 +92,17 @@ class Runs:
     readers: Sequence[Run]
     calibrations: Sequence[Run]
 
+    @property
+    def quick(self) -> bool:
+        return any(run.quick for run in self.files)
+
 
 def load_runs(paths: Sequence[Path]) -> Runs:
     """Read the files; one that no command of this package wrote is refused by name."""
     files = [_read(path) for path in dict.fromkeys(paths)]
+    quick, whole = ([run.name for run in files if run.quick == wanted] for wanted in (True, False))
+    if quick and whole:
+        raise InputError(f"{quick[0]} is a quick run and {whole[0]} is a whole one; give runs of one kind.")
     by_task: dict[str, list[Run]] = {task: [] for task in (*_TASKS, "benchmark")}
     for run in files:
         by_task[_task(run)].append(run)
@@ -200,6 +218,8 @@ def label(system: Mapping[str, Any]) -> str:
     if base == "tfidf" and shown and "corpus" in (described := system.get("description") or {}):
         shown[0] = f"{described['corpus']['documents']:,} documents"
     first = _NAMES.get(base, base)
+    if shown == [base]:  # weights in a folder of the system's own name
+        shown = []
     if not shown:
         return first
     return f"{first}, {', '.join(shown)}" if base.startswith("erukg") else f"{first} ({', '.join(shown)})"

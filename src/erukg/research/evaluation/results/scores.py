@@ -39,6 +39,7 @@ def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
             yield from _speed(group, runs, plots, number)
             yield from _bars(group, "present", plots, number)
             yield from _bars(group, "absent", plots, number)
+        yield f"### Test sets\n\n{_sizes(group)}"
         yield markdown.not_run(group.systems)
         yield (
             "In brackets how many documents have gold phrases of the kind; averages are plain means over the sets. "
@@ -51,6 +52,20 @@ def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
             yield f"### Differences (paired bootstrap)\n\n{markdown.comparison_table(group.comparisons)}"
         if group.run:
             yield f"### What was run\n\n{markdown.provenance(group.run)}"
+
+
+def _sizes(group: Group) -> str:
+    """How large the sets are, and how many of their phrases are absent."""
+    rows = []
+    for one in group.sets:
+        gold = one["gold"][_PROTOCOL]
+        phrases = gold["present"] + gold["absent"]
+        absent = percent(gold["absent"] / phrases if phrases else None)
+        rows.append([one["name"], f"{one['documents']:,}", f"{phrases / one['documents']:.1f}", absent])
+        if known := published.known_set(one["name"]):
+            documents, a_document, share = published.SIZES[known]
+            rows.append([f"*{known}, in the paper*", f"*{documents:,}*", f"*{a_document:.1f}*", f"*{share:.1f}*"])
+    return markdown.table(["set", "documents", "phrases a document", f"absent, protocol `{_PROTOCOL}` (%)"], rows)
 
 
 def on_sets(group: Group, number: int, groups: Sequence[Group]) -> str:

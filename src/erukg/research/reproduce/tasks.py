@@ -1,0 +1,188 @@
+"""What a step does: the functions behind `erukg evaluate` and `erukg benchmark`, with what the plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from erukg.errors import InputError
+from erukg.research.benchmark import Plan, run_benchmark
+from erukg.research.evaluation import load_sets
+from erukg.research.evaluation.datasets import Dataset
+from erukg.research.evaluation.keyphrases import Progress
+from erukg.research.evaluation.systems import System, SystemOptions, make_system
+from erukg.research.reproduce.parts import Parts
+from erukg.research.reproduce.plan import Step
+from erukg.research.reproduce.small import QUICK, build_sizes, quick_sets
+
+__all__ = ["TASKS", "Work"]
+
+_SAMPLES, _QUICK_SAMPLES = 10_000, 500
+_TIMED = ("semeval", "inspec", "nus", "krapivin")  # the sets that the paper times
+_TIMED_EACH, _TIMED_SLOW, _TIMED_QUICK = 75, 25, 5  # documents of each
+_TYPES = {
+    "control": "all types, short training",
+    "no-query": "without queries",
+    "no-citation": "without citations",
+    "no-title": "without titles",
+}
+
+
+@dataclass(frozen=True)
+class Work:
+    """A step with what it works with; `rows` are its systems, their parts filled in."""
+
+    step: Step
+    parts: Parts
+    rows: Sequence[str]
+    store: Path
+    quick: bool
+    threads: int | None
+    progress: Progress
+
+    @property
+    def limit(self) -> int | None:
+        return QUICK if self.quick else None
+
+    @property
+    def samples(self) -> int:
+        return _QUICK_SAMPLES if self.quick else _SAMPLES
+
+    @property
+    def options(self) -> SystemOptions:
+        given = self.parts.given
+        collection = given.collection
+        if self.step.paper and "paper-collection" in self.parts:
+            collection = str(self.parts.path("paper-collection"))
+        return SystemOptions(given.model, collection, "paper" if self.step.paper else "balanced", self.threads)
+
+    def systems(self) -> list[System]:
+        return [make_system(row, self.options) for row in self.rows]
+
+    def datasets(self) -> list[Dataset]:
+        """The sets of keyphrases that the step needs."""
+        part = "dev" if "dev" in self.step.needs else "test"
+        return [dataset.first(self.limit) for dataset in load_sets([self.parts.path(part)])]
+
+
+def _keyphrases(work: Work) -> Mapping[str, Any]:
+    from erukg.research.evaluation.keyphrase_report import to_json
+    from erukg.research.evaluation.keyphrases import evaluate
+
+    datasets = work.datasets()
+    return to_json(datasets, evaluate(work.systems(), datasets, work.store / "keyphrases", work.progress))
+
+
+def _retrieval(work: Work) -> Mapping[str, Any]:
+    from erukg.research.evaluation.retrieval import METHODS, compare_all, evaluate, find_sets, make_methods
+    from erukg.research.evaluation.retrieval.retrieval_report import to_json
+
+    sets = [work.parts.path("retrieval")]
+    if work.quick:
+        sets = quick_sets(sets[0], work.store / "quick")
+    t5 = work.parts.path("doct5query") if "doct5query" in work.step.uses and "doct5query" in work.parts else None
+    systems = work.systems()
+    methods = make_methods(work.step.methods or list(METHODS), systems, t5=t5)
+    if work.step.methods and len(systems) == 1:  # beside those of other steps on one page
+        own = f" {systems[0].name}"
+        plain = {method.name for method in make_methods([n for n in work.step.methods if n in ("bm25", "rm3-30")])}
+        methods = [m if m.name in plain else replace(m, name=f"{m.name}{own}") for m in methods]
+    summaries, results = evaluate(methods, find_sets(sets), work.store / "retrieval", work.progress)
+    return to_json(summaries, results, compare_all(results, (), work.samples, 0, work.progress))
+
+
+def _ablations(work: Work) -> Mapping[str, Any]:
+    from erukg.research.evaluation.ablations import StudyInputs, make_studies, run_studies
+    from erukg.research.evaluation.keyphrase_report import ablations_json
+
+    parts, used = work.parts, [name for name in work.step.uses if name in work.parts]
+    models: dict[str, str] = {}
+    collections: dict[str, str] = {}
+    if "variants" in used:
+        folder = parts.path("variants")
+        models = {_TYPES.get(path.name, path.name): str(path) for path in sorted(folder.iterdir()) if path.is_dir()}
+        beside = folder.parent / "collections"
+        inside = sorted(path for path in beside.iterdir() if path.is_dir()) if beside.is_dir() else []
+        collections = {_TYPES.get(path.name, path.name): str(path) for path in inside}
+    if "corpus" in used and "collection" in work.step.studies:
+        where = work.store / "collections" / parts.content_hash("corpus")[:16]
+        collections |= build_sizes(
+            parts.path("corpus"),
+            where,
+            parts.given.model,
+            quick=work.quick,
+            threads=work.threads,
+            progress=work.progress,
+        )
+    tagger = parts.given.tagger if "tagger" in used else None
+    fp32 = str(parts.path("fp32")) if "fp32" in used else None
+    datasets = work.datasets()
+    studies = make_studies(work.step.studies, StudyInputs(work.options, models, collections, tagger, fp32))
+    results = run_studies(studies, datasets, work.store / "keyphrases", work.progress)
+    return ablations_json(datasets, studies, results, work.step.paper)
+
+
+def _case(work: Work) -> Mapping[str, Any]:
+    from erukg.research.evaluation.case import run_case
+
+    return run_case(work.parts.path("case"), work.systems())
+
+
+def _readers(work: Work) -> Mapping[str, Any]:
+    from erukg.research.evaluation.readers import load_readers, run_readers
+    from erukg.research.evaluation.readers_report import to_json
+
+    readers = load_readers([work.parts.path("readers")])
+    readers = replace(readers, texts=readers.texts[: work.limit])
+    return to_json(readers, run_readers(work.systems(), readers, work.progress, samples=work.samples))
+
+
+def _calibration(work: Work) -> Mapping[str, Any]:
+    from erukg.research.evaluation.calibration import run_calibration, to_json
+    from erukg.research.evaluation.generator_system import make
+
+    system, datasets = make(work.rows[0], work.options), work.datasets()
+    return to_json(system, datasets, run_calibration(system, datasets, work.progress))
+
+
+def _speed(work: Work) -> Mapping[str, Any]:
+    if not work.rows:
+        raise InputError("there is no system to time beside erukg.")
+    each = _TIMED_SLOW if work.step.name == "speed-trained" else _TIMED_EACH
+    return _timed(work, "against", each, tuple(work.rows))
+
+
+def _throughput(work: Work) -> Mapping[str, Any]:
+    return _timed(work, "throughput", _TIMED_EACH)
+
+
+def _timed(work: Work, part: str, each: int, against: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """A part of the benchmark, over the first documents of the four sets that the paper times."""
+    given = work.parts.given
+    sets = load_sets([work.parts.path("test")])
+    chosen = [dataset for dataset in sets if dataset.name.lower().startswith(_TIMED)] or sets
+    count = _TIMED_QUICK if work.quick else each
+    texts = [record.text for dataset in chosen for record in dataset.first(count).records]
+    plan = (Plan.quick() if work.quick else Plan.full()).with_changes(
+        model=given.model, collection=given.collection, against=against, tagger=given.tagger, documents=len(texts)
+    )
+    report = run_benchmark(
+        plan.with_parts([part]), texts, lambda what, done, total: work.progress(what, "", done, total)
+    )
+    return {**report, "sets": [{"name": s.name, "sha256": s.sha256, "documents": count} for s in chosen]}
+
+
+Task: TypeAlias = Callable[[Work], Mapping[str, Any]]
+TASKS: Mapping[str, Task] = {
+    "keyphrases": _keyphrases,
+    "retrieval": _retrieval,
+    "ablations": _ablations,
+    "case": _case,
+    "readers": _readers,
+    "calibration": _calibration,
+    "speed": _speed,
+    "throughput": _throughput,
+}
+"""By task what a step's run is made by: plain data, as the commands write it with -o."""
