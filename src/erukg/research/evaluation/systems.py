@@ -82,6 +82,7 @@ SYSTEMS: dict[str, str] = {
     **dict.fromkeys(("erukg-generate", "erukg-extract"), _GENERATOR),
     **dict.fromkeys(("textrank", "multipartiterank", "positionrank", "tfidf"), _BASELINE),
     **dict.fromkeys(("yake", "keybert", "embedrank", "promptrank"), _BASELINE),
+    "file": "erukg.research.evaluation.kpeval",
 }
 
 
@@ -90,7 +91,8 @@ def make_system(spec: str, options: SystemOptions | None = None) -> System:
 
     `erukg-generate:paper`, `erukg-generate:alpha=1,beta=0.6`, `erukg-extract:model=folder` and
     `erukg-extract:tagger=spacy:en_core_web_sm` are variants that can be compared in one run; a variant's name is
-    the whole of `spec`. A baseline that needs weights has their path there: `embedrank:folder`.
+    the whole of `spec`. A baseline that needs weights has their path there: `embedrank:folder`. `file:PATH` has the
+    predictions that stand in a file.
     """
     name, _, rest = map(str.strip, spec.partition(":"))
     if name not in SYSTEMS:
