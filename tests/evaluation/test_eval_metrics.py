@@ -127,8 +127,8 @@ def test_punctuation_and_hyphens_do_not_separate_answers() -> None:
 def test_only_fifty_predictions_are_looked_at_unless_told_otherwise() -> None:
     dataset = Dataset("s", (record(*TEXT, "sea ice"),))
     for before, depth, found in ((49, 50, 1), (50, 50, 0), (50, 51, 1), (4, 4, 0)):
-        prediction = (["map"] * before + ["sea ice"], [])
-        assert score([prediction], dataset, depth=depth).present["R@5"] == found
+        phrases = ["map"] * before + ["sea ice"]
+        assert score([(phrases, [])], dataset, depth=depth).present["R@5"] == found
 
 
 def test_official_gold_is_matched_by_its_own_stems_and_alternatives() -> None:

@@ -45,8 +45,8 @@ ListLength: TypeAlias = Annotated[
         "-k",
         min=1,
         max=1000,
-        help="Phrases of each kind that are looked at, the best first: at most so many are the M of F@M. Systems but "
-        "file:PATH are asked for 50.",
+        help="How long a list of each kind systems are asked for: the M of F@M is at most that. Only the lists of "
+        "file:PATH can be longer than 50.",
     ),
 ]
 Prmu: TypeAlias = Annotated[
@@ -54,7 +54,9 @@ Prmu: TypeAlias = Annotated[
 ]
 AllGold: TypeAlias = Annotated[
     bool,
-    typer.Option("--all-gold", help="Also F at 5, 10 and 15 of one list against all gold, as extraction papers report."),
+    typer.Option(
+        "--all-gold", help="Also F at 5, 10 and 15 of one list against all gold, as extraction papers report."
+    ),
 ]
 WrittenPredictions: TypeAlias = Annotated[
     Path | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -122,12 +123,13 @@ def keyphrases(
     from erukg.research.evaluation.keyphrases import Scoring, compared, evaluate
     from erukg.research.evaluation.keyphrases import compare as compare_results
     from erukg.research.evaluation.measures import measure_names
-    from erukg.research.evaluation.metrics import STORED
+    from erukg.research.evaluation.metrics import DEPTH, STORED
     from erukg.research.evaluation.semantic import PhraseVectors
 
     names = measure_names(measures or ())
+    options = replace(_options(model, collection, paper, settings, threads), top_k=min(top_k, DEPTH))
     # What is compared must be run, whether it was also named or not.
-    systems = _systems([*(system or []), *(compare or ())], _options(model, collection, paper, settings, threads))
+    systems = _systems([*(system or []), *(compare or ())], options)
     datasets = [dataset.first(limit) for dataset in load_sets(folders)]
     vectors = None if semantic is None else PhraseVectors.load(semantic)
     scoring = Scoring(tuple(dict.fromkeys((*STORED, *names))), top_k, vectors, wider=True)

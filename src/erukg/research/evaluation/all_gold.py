@@ -1,11 +1,11 @@
 """One predicted list against all gold phrases, present and absent, as the programs of extraction papers score it.
 
-In both conventions words are what stands between spaces, stemmed by Porter's algorithm, and precision divides by what was
-predicted where that is fewer than k.
+In both conventions words are what stands between spaces, stemmed by Porter's algorithm, and precision divides by what
+was predicted where that is fewer than k.
 
 samrank     SAMRank, Attention-Seeker: predictions and gold de-duplicated by their stems; F1 by document, then the mean
-promptrank  PromptRank, MDERank: predictions de-duplicated as written, gold not at all, so that two predictions with equal
-            stems are both right; counts are summed over the documents (micro average)
+promptrank  PromptRank, MDERank: predictions de-duplicated as written, gold not at all, so that two predictions with
+            equal stems are both right; counts are summed over the documents (micro average)
 """
 
 from __future__ import annotations

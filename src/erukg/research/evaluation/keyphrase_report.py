@@ -137,13 +137,13 @@ def print_report(
             found = [_part(system, "scores", protocol) for system in systems]
             console.print(_scores_table(title, systems, found, [kind], shown.measures or metrics))
     if shown.prmu:
-        title = "recall by category of gold: P present, R reordered, M mixed, U unseen (%)"
+        title = "recall by category of gold (%)"
         found = [_part(system, "prmu") for system in systems]
         console.print(_scores_table(title, systems, found, CATEGORIES, _CATEGORY_COLUMNS))
-    for convention, metrics in ALL_GOLD.items() if shown.all_gold else ():
+    for convention, measures in ALL_GOLD.items() if shown.all_gold else ():
         title = f"one list against all gold, convention '{convention}' (%)"
         found = [_part(system, "all_gold", convention) for system in systems]
-        console.print(_scores_table(title, systems, found, ["all"], metrics))
+        console.print(_scores_table(title, systems, found, ["all"], [name for name in measures if "F" in name]))
     semantic = [system for system in systems if "semantic" in system]
     for protocol in PROTOCOLS if semantic else ():
         title = f"semantic matching, protocol '{protocol}' (%)"
@@ -164,7 +164,8 @@ def _sets_table(sets: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _category_table(sets: Sequence[Mapping[str, Any]]) -> Table:
-    table = make_table("gold phrases by category", "set", *CATEGORIES, *(f"{name} %" for name in CATEGORIES))
+    title = "gold phrases by category: present, reordered, mixed, unseen"
+    table = make_table(title, "set", *CATEGORIES, *(f"{name} %" for name in CATEGORIES))
     for s in sets:
         counts = [s["prmu"][name] for name in CATEGORIES]
         total = sum(counts)

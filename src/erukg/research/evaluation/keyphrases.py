@@ -22,7 +22,17 @@ from erukg.research.evaluation.semantic import PhraseVectors, semantic_score
 from erukg.research.evaluation.store import PredictionStore, safe_name
 from erukg.research.evaluation.systems import NotAvailableError, System
 
-__all__ = ["COMPARED", "Comparison", "Progress", "Scoring", "SystemResult", "compare", "compared", "evaluate", "predict"]
+__all__ = [
+    "COMPARED",
+    "Comparison",
+    "Progress",
+    "Scoring",
+    "SystemResult",
+    "compare",
+    "compared",
+    "evaluate",
+    "predict",
+]
 
 Progress = Callable[[str, str, int, int], None]
 """Called with system, set, documents done and documents in all."""

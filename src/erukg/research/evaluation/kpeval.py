@@ -2,9 +2,9 @@
 
 JSON Lines of `{"source", "target", "predictions"}`: the document ("title [sep] abstract"), its gold phrases and the
 predicted ones, phrases separated by ";". Of a file that is read only `predictions` (or `prediction`; a list of phrases
-is also taken) is needed. `id` tells which document a line is about; without ids that the set knows, lines are in its order.
-Files written here also have `present` and `absent`, the phrases by kind; where a file lacks them, a phrase is present if
-its stemmed words stand in the document one after the other.
+is also taken) is needed. `id` tells which document a line is about; without ids that the set knows, lines are in its
+order. Files written here also have `present` and `absent`, the phrases by kind; where a file lacks them, a phrase is
+present if its stemmed words stand in the document one after the other.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class FileSystem:
     def predict(self, records: Iterable[Record]) -> Iterator[Prediction]:
         """The predictions for these documents, found by their ids."""
         if _SET in self._path:
-            raise InputError(f"The system '{self.name}' is for 'erukg evaluate keyphrases'; give a path without {_SET}.")
+            raise InputError(
+                f"The system '{self.name}' is for 'erukg evaluate keyphrases'; give a path without {_SET}."
+            )
         known = {line.id: line for line in _read(Path(self._path)) if line.id is not None}
         for record in records:
             if record.id not in known:
@@ -137,15 +139,13 @@ def _by_kind(phrases: Sequence[str], record: Record) -> Prediction:
 
 
 def _read(path: Path) -> Iterator[_Line]:
-    count = 0
-    for number, row in read_objects(path):
+    for count, (number, row) in enumerate(read_objects(path)):
+        if count >= _MOST_LINES:
+            raise InputError(f"{path} holds more than {_MOST_LINES:,} lines; split it by set.")
         try:
             yield _line(number, row)
         except InputError as error:
             raise InputError(f"{path}, line {number}: {error}") from error
-        count += 1
-        if count > _MOST_LINES:
-            raise InputError(f"{path} holds more than {_MOST_LINES:,} lines; split it by set.")
 
 
 def _line(number: int, row: Mapping[str, Any]) -> _Line:
@@ -164,7 +164,9 @@ def _phrases(row: Mapping[str, Any], field: str) -> list[str]:
         value = value.split(_SEPARATOR)
     if not isinstance(value, list) or not all(isinstance(phrase, str) for phrase in value):
         name = "predictions" if field == "prediction" else field
-        raise InputError(f"The field '{name}' must hold phrases, as a list or as text with '{_SEPARATOR}' between them.")
+        raise InputError(
+            f"The field '{name}' must hold phrases, as a list or as text with '{_SEPARATOR}' between them."
+        )
     if len(value) > _MOST_PHRASES:
         raise InputError(f"The field '{field}' holds {len(value):,} phrases; at most {_MOST_PHRASES:,} are read.")
     # " ##" goes on with a word that a system's tokeniser took apart; KPEval joins it likewise.

@@ -94,11 +94,10 @@ def measure(name: str) -> Measure:
     average, letter, cutoff, unpadded = found.groups()
     if unpadded and (letter == "R" or cutoff == "M"):
         raise InputError(f"There is no measure '{name}': padding changes neither recall nor M; leave the 'u' out.")
-    if cutoff not in ("M", "O"):
-        if int(cutoff) > LARGEST_CUTOFF:
-            raise InputError(f"There is no measure '{name}': the largest cut-off is {LARGEST_CUTOFF}.")
-        return Measure(letter, int(cutoff), not unpadded, average)
-    return Measure(letter, cutoff, not unpadded, average)
+    if cutoff.isdigit() and int(cutoff) > LARGEST_CUTOFF:
+        raise InputError(f"There is no measure '{name}': the largest cut-off is {LARGEST_CUTOFF}.")
+    places: int | Literal["M", "O"] = int(cutoff) if cutoff.isdigit() else "M" if cutoff == "M" else "O"
+    return Measure(letter, places, not unpadded, average)
 
 
 def measure_names(given: Iterable[str]) -> tuple[str, ...]:

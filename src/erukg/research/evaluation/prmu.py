@@ -1,7 +1,7 @@
 """Gold phrases by how much of them the text has: Present, Reordered, Mixed, Unseen (Boudin & Gallina 2021).
 
-On stemmed words: P, they stand in the title or the abstract one after the other; R, all of them stand somewhere; M, some
-do; U, none does. A phrase with accepted alternatives has the category of the one that the text has most of.
+On stemmed words: P, they stand in the title or the abstract one after the other; R, all of them stand somewhere; M,
+some do; U, none does. A phrase with accepted alternatives has the category of the one that the text has most of.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PRMU_MEASURES = ("R@5", "R@10", "R@M", "micro-R@5", "micro-R@10", "micro-R@M")
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """The gold of one document by category: every accepted key with the number of its phrase, and how many there are."""
+    """One document's gold by category: every accepted key with the number of its phrase, and how many there are."""
 
     keys: Mapping[str, Mapping[str, int]]
     counts: Mapping[str, int]
