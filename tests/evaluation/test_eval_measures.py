@@ -146,7 +146,20 @@ def test_all_gold_conventions_worked_by_hand() -> None:
 # A second implementation, from the definitions alone: lists, loops, textbook formulas.
 
 _stem = cache(PorterStemmer().stem)
-WORDS = ["network", "networks", "graph", "graphs", "ice", "map", "maps", "mapping", "query", "queries", "learn", "survey"]
+WORDS = [
+    "network",
+    "networks",
+    "graph",
+    "graphs",
+    "ice",
+    "map",
+    "maps",
+    "mapping",
+    "query",
+    "queries",
+    "learn",
+    "survey",
+]
 
 
 def stems(phrase: str) -> str:
@@ -205,7 +218,9 @@ def test_measures_agree_with_a_second_implementation() -> None:
     for number, kind in enumerate(("present", "absent")):
         documents = []
         for prediction, r in zip(predictions, dataset.records, strict=True):
-            right = [s for s in map(stems, r.keyphrases) if (f" {s} " in f" {stems(r.abstract)} ") == (kind == "present")]
+            right = [
+                s for s in map(stems, r.keyphrases) if (f" {s} " in f" {stems(r.abstract)} ") == (kind == "present")
+            ]
             documents.append((unique([stems(phrase) for phrase in prediction[number]]), unique(right)))
         for name in names:
             assert got.kinds[kind][name] == pytest.approx(other_measure(name, documents), rel=1e-12), name
