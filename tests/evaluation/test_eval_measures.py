@@ -80,7 +80,7 @@ def test_only_the_ranks_that_count_are_looked_at() -> None:
 
 @pytest.mark.parametrize("name", ["F1@5", "f@5", "F@0", "F@K", "macro-F@5", "F@5 u", "F@"])
 def test_unknown_measures_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="There is no measure '.*'; measures are called F@5, P@10"):
+    with pytest.raises(InputError, match=r"There is no measure '.*'; measures are called F@5, P@10"):
         measure_names([f"F@5,{name}"])
 
 
