@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from erukg.cli._keyphrases import (
+    AllGold,
+    ComparedSystems,
+    ListLength,
+    Measures,
+    Prmu,
+    Semantic,
+    Systems,
+    WrittenPredictions,
+)
 from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress, write_report
 from erukg.cli._retrieval import (
     AddedPhrases,
@@ -55,27 +66,7 @@ PredictionStore: TypeAlias = Annotated[
 ]
 FreshPredictions: TypeAlias = Annotated[bool, typer.Option("--fresh", help="Make stored predictions again.")]
 
-# Options of single commands, apart from them so that a command can be read at a glance.
-Systems: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--system",
-        "-s",
-        help="A system to run; may be repeated. Variants: NAME:STYLE, NAME:alpha=1,beta=0.6, NAME:model=FOLDER. "
-        "[default: erukg-generate]",
-        show_default=False,
-    ),
-]
-ComparedSystems: TypeAlias = Annotated[
-    tuple[str, str] | None,
-    typer.Option(metavar="A B", help="Two of the systems: A minus B with paired-bootstrap intervals."),
-]
-Semantic: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MODEL", help="Also match by meaning, with a sentence-transformers folder or a file of word vectors."
-    ),
-]
+# Options of `ablations`, apart from it so that the command can be read at a glance.
 Studies: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -123,29 +114,41 @@ def keyphrases(
     store: PredictionStore = Path("runs/keyphrases"),
     fresh: FreshPredictions = False,
     semantic: Semantic = None,
+    measures: Measures = None,
+    top_k: ListLength = 50,
+    prmu: Prmu = False,
+    all_gold: AllGold = False,
+    predictions: WrittenPredictions = None,
     output: Output = None,
 ) -> None:
     """F1, precision and recall at 5 and 10 by set and on average, under the protocols 'paper' and 'stemmed'.
 
     Prints tables to standard output and progress to standard error. Stopped with Ctrl-C, the same command
-    continues.
+    continues. docs/measures.md says what each measure means and which papers use it; --output stores the common ones
+    whether they are printed or not.
     """
     from erukg.research.evaluation import load_sets
-    from erukg.research.evaluation.keyphrase_report import print_report, to_json
+    from erukg.research.evaluation.keyphrase_report import Shown, print_report, to_json
+    from erukg.research.evaluation.keyphrases import Scoring, compared, evaluate
     from erukg.research.evaluation.keyphrases import compare as compare_results
-    from erukg.research.evaluation.keyphrases import evaluate
+    from erukg.research.evaluation.measures import measure_names
+    from erukg.research.evaluation.metrics import DEPTH, STORED
     from erukg.research.evaluation.semantic import PhraseVectors
 
+    names = measure_names(measures or ())
+    options = replace(_options(model, collection, paper, settings, threads), top_k=min(top_k, DEPTH))
     # What is compared must be run, whether it was also named or not.
-    systems = _systems([*(system or []), *(compare or ())], _options(model, collection, paper, settings, threads))
+    systems = _systems([*(system or []), *(compare or ())], options)
     datasets = [dataset.first(limit) for dataset in load_sets(folders)]
     vectors = None if semantic is None else PhraseVectors.load(semantic)
+    scoring = Scoring(tuple(dict.fromkeys((*STORED, *names))), top_k, vectors, wider=True)
     with _progress() as progress:
-        results = evaluate(systems, datasets, store, progress, fresh=fresh, semantic=vectors)
+        results = evaluate(systems, datasets, store, progress, fresh=fresh, scoring=scoring, written=predictions)
     by_name = {result.name: result for result in results}
-    comparisons = compare_results(by_name[compare[0]], by_name[compare[1]], samples, seed) if compare else []
-    found = to_json(datasets, results, comparisons, None if vectors is None else vectors.describe())
-    print_report(console(), found, comparisons)
+    pair = [by_name[name] for name in compare or ()]
+    comparisons = compare_results(pair[0], pair[1], samples, seed, compared(names)) if pair else []
+    found = to_json(datasets, results, comparisons, None if vectors is None else vectors.describe(), top_k)
+    print_report(console(), found, comparisons, Shown(names, prmu, all_gold))
     write_report(found, output)
 
 

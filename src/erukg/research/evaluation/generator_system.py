@@ -13,7 +13,6 @@ from erukg.core.query_expansion import ExpandedQuery, QueryOptions
 from erukg.core.settings import STYLES, Settings
 from erukg.errors import InputError
 from erukg.research.evaluation.formats import Record
-from erukg.research.evaluation.metrics import DEPTH
 from erukg.research.evaluation.provenance import describe_collection, describe_model, source_hash
 from erukg.research.evaluation.systems import SystemOptions, parse_setting
 
@@ -62,7 +61,7 @@ class GeneratorSystem:
             "model": describe_model(self.generator),
             "collection": describe_collection(self.generator) if self.settings.uses_neighbours else None,
             **({} if self._tagger is None else {"tagger": self._tagger[1]}),
-            "top_k": DEPTH,
+            "top_k": self._options.top_k,
             "code": source_hash(*SOURCES, *(() if self._tagger is None else ("taggers.py",))),
         }
 
@@ -85,8 +84,9 @@ class GeneratorSystem:
     ) -> Iterator[tuple[list[str], list[str]]]:
         """`predict` with another generator, such as one with the same model over another collection."""
         texts = ((record.id, record.text) for record in records)
-        for answer in generator.stream(texts, DEPTH, settings, threads=self.threads):
-            yield best_phrases(answer.unwrap(), DEPTH, DEPTH)
+        top_k = self._options.top_k
+        for answer in generator.stream(texts, top_k, settings, threads=self.threads):
+            yield best_phrases(answer.unwrap(), top_k, top_k)
 
     def expand_queries(self, records: Iterable[Record], options: QueryOptions) -> Iterator[ExpandedQuery]:
         """What to search for beside each query, with weights."""

@@ -12,7 +12,7 @@ record's `keyphrases` by its stems) is a substring of the document, if there is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
@@ -22,7 +22,7 @@ from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.stemming import Variant, document_stems, phrase_key, phrase_stems, stemmed_key
 
-__all__ = ["PROTOCOLS", "Gold", "Protocol", "gold", "ground_truth"]
+__all__ = ["PROTOCOLS", "Gold", "Protocol", "gold", "gold_variant", "ground_truth", "number_phrases"]
 
 Protocol = Literal["paper", "stemmed"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
@@ -54,8 +54,13 @@ def gold(record: Record, protocol: Protocol = "paper") -> Gold:
     for keys, is_present in phrases:
         if any(keys):
             kinds[not is_present].append(tuple(key for key in keys if key))
-    (present, n_present), (absent, n_absent) = map(_number, kinds)
-    return Gold(present, absent, n_present, n_absent, "nltk" if record.official is None else "martin")
+    (present, n_present), (absent, n_absent) = map(number_phrases, kinds)
+    return Gold(present, absent, n_present, n_absent, gold_variant(record))
+
+
+def gold_variant(record: Record) -> Variant:
+    """The stemmer that this record's gold needs predictions to be stemmed with."""
+    return "nltk" if record.official is None else "martin"
 
 
 def _plain(record: Record, protocol: Protocol) -> Iterable[tuple[tuple[str, ...], bool]]:
@@ -84,7 +89,7 @@ def _official(record: Record, protocol: Protocol) -> Iterable[tuple[tuple[str, .
         yield keys, is_present
 
 
-def _number(phrases: list[tuple[str, ...]]) -> tuple[dict[str, int], int]:
+def number_phrases(phrases: Iterable[Sequence[str]]) -> tuple[dict[str, int], int]:
     """Number gold phrases by their keys. Those that share a key are one, with the alternatives of both."""
     groups: list[set[str]] = []
     for keys in phrases:

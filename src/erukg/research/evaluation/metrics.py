@@ -1,9 +1,9 @@
-"""Precision, recall and F1 at k by document, and their macro averages."""
+"""Predictions against the gold of a set: the measures of each kind of phrase by document and for the set."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,36 +11,43 @@ from numpy.typing import NDArray
 from erukg.errors import InputError
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.ground_truth import Gold, Protocol, ground_truth
-from erukg.research.evaluation.stemming import Variant, phrase_key
+from erukg.research.evaluation.measures import Answers, measure, ranks_needed
+from erukg.research.evaluation.stemming import phrase_key
 
-__all__ = ["CUTOFFS", "DEPTH", "METRICS", "KindScores", "Prediction", "Scores"]
-__all__ += ["aligned_truth", "average", "hits", "score"]
+__all__ = ["CUTOFFS", "DEPTH", "METRICS", "STORED", "KindScores", "Prediction", "Scores"]
+__all__ += ["aligned_truth", "average", "judge", "kind_scores", "score"]
 
 Prediction = tuple[Sequence[str], Sequence[str]]
 """The present and the absent phrases predicted for one document, best first."""
 
 CUTOFFS = (5, 10)
-DEPTH = 50  # predictions of a kind that are looked at, before de-duplication
+DEPTH = 50  # predictions of a kind that systems are asked for and, unless told otherwise, that are looked at
 METRICS = tuple(f"{m}@{k}" for m in "FPR" for k in CUTOFFS)
+#: What stored runs hold of every system.
+STORED = (*METRICS, "F@M", "P@M", "R@M", "F@O", "F@5u", "F@10u")
+STORED += ("micro-F@5", "micro-F@10", "micro-F@M", "micro-F@O", "catseq-F@5", "catseq-F@M")
 
 
 @dataclass(frozen=True, slots=True)
 class KindScores:
     """Figures for the present or for the absent phrases of a set, as fractions.
 
-    `scores["F@5"]` is the mean over the `documents` that have gold of this kind (nan when none has);
-    `by_document` has their single values in the order of the set.
+    `scores["F@5"]` is the mean over the `documents` that have gold of this kind (nan when none has); `by_document` has
+    their single values in the order of the set. `of_set` has the measures that are no means over documents.
     """
 
     documents: int
     by_document: dict[str, NDArray[np.float64]]
+    of_set: dict[str, float] = field(default_factory=dict)
 
     def __getitem__(self, metric: str) -> float:
+        if metric in self.of_set:
+            return self.of_set[metric]
         values = self.by_document[metric]
         return float(values.mean()) if values.size else float("nan")
 
     def means(self) -> dict[str, float]:
-        return {metric: self[metric] for metric in self.by_document}
+        return {metric: self[metric] for metric in (*self.by_document, *self.of_set)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class Scores:
     """How well a system did on one set under one protocol, by kind of phrase."""
 
     dataset: str
-    protocol: Protocol
+    protocol: str
     kinds: Mapping[str, KindScores]
 
     @property
@@ -60,17 +67,16 @@ class Scores:
         return self.kinds["absent"]
 
 
-def hits(phrases: Sequence[str], gold: dict[str, int], variant: Variant = "nltk") -> list[int]:
-    """The ranks, from 1, at which a gold phrase is named for the first time.
+def judge(keys: Iterable[str], gold: Mapping[str, int], n_gold: int, enough: int | None = None) -> Answers:
+    """At which ranks a gold phrase is named for the first time, by the keys of phrases, best first.
 
-    `phrases` are best first and de-duplicated by their stems, the first staying; a gold phrase named a second
-    time by one of its alternatives is a wrong answer.
+    Equal keys are one answer, at the place of the first; empty ones are none. A gold phrase named a second time by one
+    of its alternatives is a wrong answer. Ranks after `enough` do not matter.
     """
     seen: set[str] = set()
     found: set[int] = set()
     ranks: list[int] = []
-    for phrase in phrases[:DEPTH]:
-        key = phrase_key(phrase, variant)
+    for key in keys:
         if not key or key in seen:
             continue
         seen.add(key)
@@ -78,22 +84,33 @@ def hits(phrases: Sequence[str], gold: dict[str, int], variant: Variant = "nltk"
         if number is not None and number not in found:
             found.add(number)
             ranks.append(len(seen))
-        if len(seen) >= CUTOFFS[-1]:
+        if enough is not None and len(seen) >= enough:
             break
-    return ranks
+    return Answers(ranks, len(seen), n_gold)
 
 
-def score(predictions: Sequence[Prediction], dataset: Dataset, protocol: Protocol = "paper") -> Scores:
+def score(
+    predictions: Sequence[Prediction],
+    dataset: Dataset,
+    protocol: Protocol = "paper",
+    measures: Sequence[str] = METRICS,
+    depth: int = DEPTH,
+) -> Scores:
     """Compare predictions, one per record and in the same order, with the gold of a set.
 
     P@k divides by k however few were predicted (missing answers are wrong ones), R@k by the number of
-    distinct gold phrases of the kind, F@k is their harmonic mean in each document. Ties are the system's to
-    order: lists are taken as they come.
+    distinct gold phrases of the kind, F@k is their harmonic mean in each document; `measures` says what the names of
+    others mean. Ties are the system's to order: lists are taken as they come, the first `depth` phrases of each.
     """
-    pairs = list(zip(predictions, aligned_truth(predictions, dataset, protocol), strict=True))
-    present = [(hits(p[0], g.present, g.variant), g.n_present) for p, g in pairs if g.n_present]
-    absent = [(hits(p[1], g.absent, g.variant), g.n_absent) for p, g in pairs if g.n_absent]
-    return Scores(dataset.name, protocol, {"present": _kind(present), "absent": _kind(absent)})
+    kinds: dict[str, list[Answers]] = {"present": [], "absent": []}
+    for (present, absent), g in zip(predictions, aligned_truth(predictions, dataset, protocol), strict=True):
+        parts = (("present", present, g.present, g.n_present), ("absent", absent, g.absent, g.n_absent))
+        for kind, phrases, gold, n_gold in parts:
+            if n_gold:
+                keys = (phrase_key(phrase, g.variant) for phrase in phrases[:depth])
+                kinds[kind].append(judge(keys, gold, n_gold, ranks_needed(measures, n_gold)))
+    scores = {kind: kind_scores(answers, measures, len(dataset)) for kind, answers in kinds.items()}
+    return Scores(dataset.name, protocol, scores)
 
 
 def aligned_truth(predictions: Sequence[Prediction], dataset: Dataset, protocol: Protocol) -> Sequence[Gold]:
@@ -106,19 +123,16 @@ def aligned_truth(predictions: Sequence[Prediction], dataset: Dataset, protocol:
     return ground_truth(dataset, protocol)
 
 
-def _kind(documents: list[tuple[list[int], int]]) -> KindScores:
-    n_gold = np.array([n for _, n in documents], np.float64)
-    by_document: dict[str, NDArray[np.float64]] = {}
-    for k in CUTOFFS:
-        n_right = np.array([sum(rank <= k for rank in ranks) for ranks, _ in documents], np.float64)
-        by_document[f"P@{k}"] = n_right / k
-        by_document[f"R@{k}"] = n_right / n_gold
-        by_document[f"F@{k}"] = 2 * n_right / (k + n_gold)  # = 2PR/(P+R), and 0 without a division by 0
-    return KindScores(len(documents), {metric: by_document[metric] for metric in METRICS})
+def kind_scores(answers: Sequence[Answers], measures: Sequence[str], documents: int) -> KindScores:
+    """The measures of the documents that have gold, out of so many that the set has."""
+    known = {name: measure(name) for name in measures}
+    by_document = {name: m.by_document(answers) for name, m in known.items() if m.average is None}
+    of_set = {name: m.of_set(answers, documents) for name, m in known.items() if m.average is not None}
+    return KindScores(len(answers), by_document, of_set)
 
 
 def average(scores: Sequence[Scores], kind: str) -> dict[str, float]:
     """The plain mean of each metric over the sets that have gold of the kind, small and large; nan where none has."""
     counted = [part for s in scores if (part := s.kinds[kind]).documents]
-    metrics = scores[0].kinds[kind].by_document
+    metrics = scores[0].kinds[kind].means()
     return {m: sum(part[m] for part in counted) / len(counted) if counted else float("nan") for m in metrics}

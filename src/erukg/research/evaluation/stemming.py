@@ -16,7 +16,8 @@ from typing import Literal
 
 from erukg.errors import require
 
-__all__ = ["Variant", "document_stems", "phrase_key", "phrase_stems", "stemmed_key"]
+__all__ = ["Variant", "document_stems", "phrase_key", "phrase_stems", "separated_words", "spaced_key"]
+__all__ += ["stemmed_key"]
 
 Variant = Literal["nltk", "martin"]
 
@@ -63,6 +64,16 @@ def stemmed_key(phrase: str) -> str:
     return " ".join(_words(phrase))
 
 
+@lru_cache(maxsize=1 << 16)
+def spaced_key(phrase: str, variant: Variant | None = "nltk") -> str:
+    """A phrase's stems where words are what stands between spaces, hyphens and punctuation included.
+
+    So the programs of extraction papers compare phrases; `variant` None: the phrase is stemmed already.
+    """
+    words = phrase.lower().split()
+    return " ".join(words if variant is None else map(_word_stemmer(variant), words))
+
+
 def _words(phrase: str) -> list[str]:
     text = phrase.strip(_ENDS).replace("-", " ").lower()
     if _SIMPLE.fullmatch(text):  # most phrases; the tokeniser's thirty rules would change nothing
@@ -74,7 +85,7 @@ def _words(phrase: str) -> list[str]:
 
 def phrase_stems(phrase: str, variant: Variant | None) -> str:
     """A phrase as stemmed words with a space around each; `variant` None leaves words as they are."""
-    words = _tokens(phrase.strip(_ENDS))
+    words = _tokens(phrase.strip(_ENDS).lower())
     if variant is not None:
         words = [_word_stemmer(variant)(word) for word in words]
     return f" {' '.join(words)} " if words else ""
@@ -86,9 +97,14 @@ def document_stems(title: str, abstract: str, variant: Variant) -> str:
     Punctuation marks are words of their own: no phrase is found across the end of a sentence or of the title.
     """
     stem = _word_stemmer(variant)
-    parts = [" ".join(stem(word) for word in _tokens(part)) for part in (title, abstract)]
+    parts = [" ".join(stem(word) for word in _tokens(part.lower())) for part in (title, abstract)]
     return f" {parts[0]} \n {parts[1]} "
 
 
+def separated_words(text: str) -> str:
+    """A text's words and punctuation marks with a space between any two, hyphens left out."""
+    return " ".join(_tokens(text))
+
+
 def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text.lower().replace("-", " "))
+    return _TOKEN.findall(text.replace("-", " "))

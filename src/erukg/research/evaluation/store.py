@@ -20,7 +20,7 @@ from erukg.io.publish import publish_text
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.metrics import DEPTH
 
-__all__ = ["LineStore", "PredictionStore"]
+__all__ = ["LineStore", "PredictionStore", "safe_name"]
 
 
 class LineStore:
@@ -32,7 +32,7 @@ class LineStore:
     def __init__(self, folder: Path, dataset: str, name: str, header: Mapping[str, Any]) -> None:
         self._header = json.dumps(header, sort_keys=True, allow_nan=False)
         self.key = hashlib.sha256(self._header.encode()).hexdigest()
-        self.path = folder / _safe(dataset) / f"{_safe(name)}-{self.key[:16]}.jsonl"
+        self.path = folder / safe_name(dataset) / f"{safe_name(name)}-{self.key[:16]}.jsonl"
         self._stream: IO[bytes] | None = None
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -107,7 +107,8 @@ class PredictionStore(LineStore):
         self.append({"id": id, "present": present[:DEPTH], "absent": absent[:DEPTH]})
 
 
-def _safe(name: str) -> str:
+def safe_name(name: str) -> str:
+    """A name as that of a file or folder."""
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "_"
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from erukg.errors import ErukgError, InputError, did_you_mean
 from erukg.research.evaluation.formats import Record
+from erukg.research.evaluation.metrics import DEPTH
 
 __all__ = [
     "SYSTEMS",
@@ -62,7 +63,8 @@ class SystemOptions:
     """What a system is made with. A baseline takes what concerns it and ignores the rest.
 
     `settings` are those of this package's own systems; `arguments` is what followed the system's own name. `tagger`
-    ("spacy", "spacy:NAME", "nltk") takes the place of the tag head in this package's own systems.
+    ("spacy", "spacy:NAME", "nltk") takes the place of the tag head in this package's own systems. `top_k`: how many
+    phrases of each kind these are asked for, where the length of a list may decide what is in it.
     """
 
     model: str | None = None
@@ -72,6 +74,7 @@ class SystemOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     tagger: str | None = None
+    top_k: int = DEPTH
 
 
 _GENERATOR = "erukg.research.evaluation.generator_system"
@@ -83,6 +86,7 @@ SYSTEMS: dict[str, str] = {
     **dict.fromkeys(("textrank", "multipartiterank", "positionrank", "tfidf"), _BASELINE),
     **dict.fromkeys(("yake", "keybert", "embedrank", "promptrank"), _BASELINE),
     **dict.fromkeys(("copyrnn", "tpg", "autokeygen", "uokg"), _BASELINE),
+    "file": "erukg.research.evaluation.kpeval",
 }
 
 
@@ -91,7 +95,8 @@ def make_system(spec: str, options: SystemOptions | None = None) -> System:
 
     `erukg-generate:paper`, `erukg-generate:alpha=1,beta=0.6`, `erukg-extract:model=folder` and
     `erukg-extract:tagger=spacy:en_core_web_sm` are variants that can be compared in one run; a variant's name is
-    the whole of `spec`. A baseline that needs weights has their path there: `embedrank:folder`.
+    the whole of `spec`. A baseline that needs weights has their path there: `embedrank:folder`. `file:PATH` has the
+    predictions that stand in a file.
     """
     name, _, rest = map(str.strip, spec.partition(":"))
     if name not in SYSTEMS:
