@@ -178,7 +178,8 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
 
 
 PRESETS: dict[str, TrainConfig] = {
-    # The paper: Adam 2e-5, 20k warm-up, 100k steps, batch 32, λ_q 0.05, λ_d 0.03.
+    # The optimiser's settings, λ_q and λ_d that the paper states; the masked-language warm-up, the equal shares of the
+    # types, lengths, ramp and dropout are choices made here. No model of this project was trained with it.
     "paper": TrainConfig(
         mlm=Stage(steps=20_000, batch=64, learning_rate=1e-4, warmup_steps=1000),
         splade=Stage(steps=100_000, batch=32, learning_rate=2e-5, warmup_steps=20_000),
@@ -196,7 +197,8 @@ PRESETS: dict[str, TrainConfig] = {
         checkpoint_every=2_000,
         dev_every=5_000,
     ),
-    # What the bundled model was trained with.
+    # For runs of minutes on one GPU. The bundled models started from it and changed steps, rates and λ; their model
+    # cards say how.
     "fast": TrainConfig(
         mlm=Stage(steps=2_500, batch=512, learning_rate=4e-4, warmup_steps=100),
         splade=Stage(steps=6_000, batch=384, learning_rate=1.5e-4, warmup_steps=200),
