@@ -26,9 +26,10 @@ def read(path: Path) -> dict[str, Any]:
 def test_run_with_a_collection_measures_everything(
     tiny_model: Path, tiny_collection: Path, tiny_corpus: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out.json"
+    out, other = tmp_path / "out.json", tmp_path / "other.jsonl"
+    other.write_text("".join(tiny_corpus.read_text().splitlines(keepends=True)[-3:]))
     result = call(
-        "run", tiny_corpus, "--quick", "--limit", 4, "--model", tiny_model, "--collection", tiny_collection,
+        "run", tiny_corpus, other, "--quick", "--limit", 2, "--model", tiny_model, "--collection", tiny_collection,
         "--parts", "throughput,stages,length,against", "--against", "yake,paper", "-o", out,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -44,7 +45,10 @@ def test_run_with_a_collection_measures_everything(
     assert report["stages"]["generate N=400"]["stages"]["neighbours"]["ms"] > 0
     assert [row["words"] for row in report["length"]] == [100, 1000, 5000]
     against = report["against"]
-    assert set(against["systems"]) == {"erukg, extract", "erukg, generate N=400", "yake"}
+    assert set(against["systems"]) == {*(f"erukg, {task}" for task in tasks), "yake"}
+    assert list(against["sets"]) == [tiny_corpus.name.partition(".")[0], "other"]
+    assert all(set(part) == set(against["systems"]) for part in against["sets"].values())
+    assert {row["documents"] for part in against["sets"].values() for row in part.values()} == {2}
     seconds = {name: row["seconds"] for name, row in against["systems"].items()}
     assert against["ratios"]["yake"]["erukg, extract"] == pytest.approx(seconds["yake"] / seconds["erukg, extract"])
     assert against["not_run"]["paper"].startswith("not run: give --weights")
@@ -53,7 +57,15 @@ def test_run_with_a_collection_measures_everything(
     assert {"numpy", "onnxruntime"} <= set(report["environment"]["versions"])
     assert report["environment"]["processor"]
     assert "this machine" in report["note"]
-    for words in ("One document at a time", "Streams", "Time by stage", "Growth", "Against others", "not run"):
+    for words in (
+        "One document at a time",
+        "Streams",
+        "Time by stage",
+        "Growth",
+        "Against others",
+        "by set",
+        "not run",
+    ):
         assert words in result.output
 
 

@@ -109,11 +109,19 @@ def test_on_several_cores_systems_take_turns_on_blocks(tiny_model: Path, tiny_co
     )
     seen: list[tuple[int, int]] = []
     texts = documents(43, 30)
-    found = compare(plan, {"extract": Settings().extraction()}, texts, None, lambda _, i, n: seen.append((i, n)))
+    sets = {"a": texts[:25], "b": texts[25:]}
+    found = compare(plan, {"extract": Settings().extraction()}, sets, None, lambda _, i, n: seen.append((i, n)))
     assert list(found["systems"]) == ["erukg, extract", *names]
     assert all(row["documents"] == 43 and row["seconds"] > 0 for row in found["systems"].values())
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert set(found["ratios"]) == set(names)
+    # The first set has two of the blocks; the times of both sets are those of the whole.
+    assert {name: [row["documents"] for row in part.values()] for name, part in found["sets"].items()} == {
+        "a": [25] * 3,
+        "b": [18] * 3,
+    }
+    for name, row in found["systems"].items():
+        assert sum(part[name]["seconds"] for part in found["sets"].values()) == pytest.approx(row["seconds"])
 
 
 def test_pinning_binds_all_threads_and_is_undone() -> None:
@@ -172,6 +180,6 @@ def test_memory_is_measured_over_files_again_and_again(tiny_model: Path, tmp_pat
 
 def test_wrong_plans_are_refused() -> None:
     with pytest.raises(InputError, match="no documents"):
-        run_benchmark(Plan.quick(), [])
+        run_benchmark(Plan.quick(), {"a": []})
     with pytest.raises(InputError, match="cores to measure on, not 100000"):
         run_benchmark(dataclasses.replace(Plan.quick(), cores=100_000))

@@ -10,6 +10,7 @@ import pytest
 
 from erukg.collection import Collection
 from erukg.collection.reader import Hits
+from erukg.core.settings import Settings
 from erukg.errors import InputError, ModelError
 from erukg.research.benchmark import Plan
 from erukg.research.benchmark.competitors import load_competitors
@@ -81,13 +82,37 @@ def test_generation_finds_absent_phrases_and_extraction_none(
     assert pipeline.generate("") == ([], [])
 
 
+def test_neighbours_phrases_are_cut_down_by_phraseness(
+    torch_weights: Path, tagger: Tagger, tiny_collection: Path
+) -> None:
+    """Eq. 10: what the text has too comes first among them, for its share of the text."""
+    plain = PlainCollection(tiny_collection)
+    everything = PaperPipeline(torch_weights, tagger, plain, Settings.paper(neighbour_candidates=1000))
+    # Most of the text is about one topic, and a phrase is from another.
+    text = f"We propose {' and '.join(plain.phrases(0))}. It is not the {plain.phrases(1)[0]}."
+    own, shares = everything.noun_phrases(text), dict[str, float]()
+    hits = plain.search(text, 100)
+    for document, score in hits:
+        for phrase in plain.phrases(document):
+            share = score / sum(s for _, s in hits) / len(plain.phrases(document))
+            shares[phrase] = shares.get(phrase, 0.0) + share
+    by_share = sorted(shares, key=lambda c: -shares[c])
+    rank = sorted(shares, key=lambda c: -(0.8 * (c in own) / len(own) + 0.2 * shares[c]))
+    k = next(n for n in range(1, len(rank)) if set(rank[:n]) != set(by_share[:n]))
+    few = PaperPipeline(torch_weights, tagger, plain, Settings.paper(neighbour_candidates=k))
+    absent = [phrase for phrase in everything.generate(text, 1000)[1] if phrase in rank[:k]]
+    assert few.generate(text, 1000)[1] == absent
+    assert not set(by_share[:k]) <= {*own, *absent}
+
+
 def test_it_competes_in_extraction_and_with_a_collection_in_generation(
     torch_weights: Path, tagger: Tagger, tiny_collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("erukg.research.benchmark.paper_pipeline.load_tagger", lambda name: tagger)
     plan = dataclasses.replace(Plan.quick(), against=("paper",), weights=torch_weights)
     competitors = load_competitors(plan, TEXT, tiny_collection)
-    assert list(competitors.systems) == ["paper, extract", "paper, generate N=400"]
+    sizes = (10, 50, 100, 400)
+    assert list(competitors.systems) == ["paper, extract", *(f"paper, generate N={n}" for n in sizes)]
     assert not competitors.not_run
     alone = load_competitors(plan, TEXT, None)
     assert list(alone.systems) == ["paper, extract"]

@@ -23,6 +23,9 @@ from erukg.collection.analysis import stems
 from erukg.collection.build import add, build
 from erukg.collection.encoded import BY_SIZE, glossary_threshold
 from erukg.collection.manifest import read_manifest
+from erukg.core.candidates import find_candidates
+from erukg.core.document import Document
+from erukg.core.folding import fold
 from erukg.errors import CollectionError, ErukgWarning, InputError
 
 RECORDS = make_records(120, seed=11)
@@ -61,9 +64,9 @@ def test_a_phrase_is_in_the_glossary_when_enough_documents_have_it(tmp_path: Pat
 def test_the_command_builds_what_the_options_say(
     run: Build, tiny_encoder: OnnxBackend, tiny_corpus: Path, tmp_path: Path
 ) -> None:
-    options = ("--phrases", 4, "--glossary-documents", 2, "--terms", 8, "--no-titles", "--paper", "--max-words", 2)
-    run("build", tmp_path / "ours", tiny_corpus, *options)
-    analyser = ModelAnalyser(tiny_encoder, phrases=4, settings=Settings.paper(max_words=2))
+    options = ("--phrases", 4, "--glossary-documents", 2, "--terms", 8, "--no-titles", "--style", "long")
+    run("build", tmp_path / "ours", tiny_corpus, *options, "--max-words", 2)
+    analyser = ModelAnalyser(tiny_encoder, phrases=4, settings=Settings.styled("long", max_words=2))
     build(tmp_path / "same", [tiny_corpus], analyser, glossary_documents=2, most_terms=8, titles=False)
     files = [sorted(path.read_bytes() for path in (tmp_path / name).glob("*.bin")) for name in ("ours", "same")]
     assert files[0] == files[1]
@@ -82,6 +85,54 @@ def test_the_command_builds_what_the_options_say(
         ("phraseness", 11, 1),
     ):
         assert "Traceback" not in run("build", tmp_path / "none", tiny_corpus, f"--{name}", value, code=code)
+
+
+def test_the_papers_collection(run: Build, tiny_encoder: OnnxBackend, tiny_corpus: Path, tmp_path: Path) -> None:
+    """Top_10(C_x', f) of every document, those that three have, computed here as Eq. 3 and Eq. 9 read."""
+    run("build", tmp_path / "c", tiny_corpus, "--paper")
+    collection = Collection.open(tmp_path / "c")
+    texts = [json.loads(line) for line in tiny_corpus.read_text().splitlines()]
+    weighed = ModelAnalyser(tiny_encoder)
+    kept: dict[str, list[str]] = {}
+    for row in texts:
+        document = Document.parse(f"{row['title']}\n{row['abstract']}")
+        encoded = next(weighed.encode([document.text])).unwrap()
+        weights = dict(zip(encoded.term_ids.tolist(), encoded.term_weights.tolist(), strict=True))
+        tags = tiny_encoder.encode(tiny_encoder.pieces(document.words), np.empty(0, np.int32)).tags
+        found = find_candidates(document, tags, whole=False)
+        terms = [tiny_encoder.phrase_terms([each.form]).ids.tolist() for each in found]
+        f = [sum(weights.get(t, 0.0) for t in ids) / (len(ids) + 0.25) for ids in terms]
+        best = sorted((i for i in range(len(f)) if f[i] > 0), key=lambda i: -f[i])[:10]
+        kept[row["id"]] = [found[i].fold for i in best]
+    counts = Counter(phrase for phrases in kept.values() for phrase in phrases)
+    glossary = {phrase for phrase, count in counts.items() if count >= 3}
+    assert sorted(map(fold, phrases_of(tmp_path / "c"))) == sorted(glossary)
+    for number, id in enumerate(collection.ids(np.arange(len(collection)))):
+        stored = collection.glossary.phrases(collection.phrases_of(number))
+        assert sorted(map(fold, stored)) == sorted(set(kept[id]) & glossary)
+    assert read_manifest(tmp_path / "c").paper
+    assert '"paper": true' in run("info", tmp_path / "c", "--json")
+    # A copy that finds the same documents is still the paper's, one with fewer words is not.
+    slim(tmp_path / "c", tmp_path / "same")
+    slim(tmp_path / "c", tmp_path / "fewer", words=5)
+    assert read_manifest(tmp_path / "same").paper
+    assert not read_manifest(tmp_path / "fewer").paper
+
+
+def test_what_does_not_go_with_the_papers_collection(run: Build, tiny_corpus: Path, tmp_path: Path) -> None:
+    for other in (("--phrases", 9), ("--terms", 127), ("--glossary-documents", 2), ("--position", 1), ("--merge",)):
+        said = run("build", tmp_path / "none", tiny_corpus, "--paper", *other, code=2)
+        assert f"with {other[0]};" in " ".join(said.replace("│", " ").split())
+    assert not (tmp_path / "none").exists()
+    same = ("--phrases", 10, "--terms", 128, "--glossary-documents", 3, "--position", 0, "--no-merge")
+    run("build", tmp_path / "c", tiny_corpus, "--style", "paper", *same)
+    assert read_manifest(tmp_path / "c").paper
+    (tmp_path / "more.jsonl").write_text(json.dumps({"id": "new", "text": "Radar images of sea ice."}))
+    assert "add them with --paper too" in run("add", tmp_path / "c", tmp_path / "more.jsonl", code=1)
+    run("add", tmp_path / "c", tmp_path / "more.jsonl", "--paper")
+    assert read_manifest(tmp_path / "c").paper
+    run("build", tmp_path / "ours", tiny_corpus)
+    assert "was not built with --paper" in run("add", tmp_path / "ours", tmp_path / "more.jsonl", "--paper", code=1)
 
 
 class Stops(ModelAnalyser):

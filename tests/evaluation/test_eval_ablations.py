@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,17 @@ from typer.testing import CliRunner
 from erukg import Settings
 from erukg.backends import OnnxBackend
 from erukg.cli.evaluate import app
+from erukg.collection import Writer
+from erukg.collection.analyser import ModelAnalyser
+from erukg.collection.build import build
 from erukg.errors import InputError, ModelError
+from erukg.research.evaluation import load_sets
+from erukg.research.evaluation.ablation_runs import run_studies
 from erukg.research.evaluation.ablations import STUDIES, StudyInputs, make_studies, named
+from erukg.research.evaluation.results import write_results
 from erukg.research.evaluation.systems import SystemOptions, make_system
 from evaluation.eval_samples import write_sets
+from evaluation.retrieval_samples import write_set
 from tiny import write_corpus, write_model
 
 
@@ -27,9 +35,6 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def small_collection(tiny_encoder: OnnxBackend, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from erukg.collection.analyser import ModelAnalyser
-    from erukg.collection.build import build
-
     folder = tmp_path_factory.mktemp("small")
     build(folder / "D", [write_corpus(folder / "corpus.jsonl", 30)], ModelAnalyser(tiny_encoder))
     return folder / "D"
@@ -54,7 +59,7 @@ def test_all_studies_run_resume_and_say_what_is_missing(
     command = [sets, "--model", int8, "--collection", tiny_collection, "--fp32", tiny_model]
     command += ["--models", f"without query={other}", "--models", f"gone={tmp_path / 'gone'}"]
     command += ["--collections", f"small={small_collection}", "--collections", f"none={tmp_path / 'none'}"]
-    command += ["--store", tmp_path / "store"]
+    command += ["--store", tmp_path / "store", "--samples", 200]
     text = run(*command, "-o", tmp_path / "a.json")
     stored = {file: file.stat().st_mtime_ns for file in (tmp_path / "store").rglob("*.jsonl")}
     assert run(*command, "-o", tmp_path / "b.json") == text
@@ -99,13 +104,101 @@ def test_all_studies_run_resume_and_say_what_is_missing(
     assert len({v["predictions"]["inspec"] for v in sizes.values() if v["value"] is not None}) == 3
     assert "none: not run: " in text
     assert "average" in text
+    assert report["collection"]["name"] == tiny_collection.name
+    assert report["collection"]["manifest"] == large["manifest"]
+    assert {label: v["collection"] for label, v in sizes.items() if v["collection"]} == {"small, 30 documents": "small"}
+    check_differences(report)
+
+
+def check_differences(report: dict[str, Any]) -> None:
+    """Each variant that was run has the difference of its averages from the method as it is, and its interval."""
+    compared = 0
+    for study in report["studies"]:
+        variants = by_label(report, study["name"])
+        for variant in variants.values():
+            other = variants.get(variant["against"])
+            if variant["not_run"] or other is None:
+                assert variant["differences"] == []
+                continue
+            compared += 1
+            assert len(variant["differences"]) == 8
+            for each in variant["differences"]:
+                ours, theirs = (
+                    v["scores"][each["protocol"]]["average"][each["kind"]][each["metric"]] for v in (variant, other)
+                )
+                assert each["difference"] == pytest.approx(ours - theirs)
+                assert each["low"] <= each["difference"] + 1e-9
+                assert each["high"] >= each["difference"] - 1e-9
+    assert compared > 10
+    references = by_label(report, "references")
+    assert references["without query, extraction"]["against"] == "all types, extraction"
+
+
+def test_search_with_the_phrases_of_a_variant(
+    tmp_path: Path, sets: Path, tiny_model: Path, tiny_collection: Path
+) -> None:
+    """What `evaluate retrieval` finds with the same phrases, and the paper's values of N."""
+    beir, out = write_set(tmp_path / "beir" / "sea"), tmp_path / "o.json"
+    common = ("--model", tiny_model, "--collection", tiny_collection, "--paper", "--store", tmp_path / "s")
+    text = run(
+        *(sets, "--study", "neighbours", "--study", "position", "--retrieval", beir, *common),
+        *("--samples", 50, "--limit", 2, "-o", out),
+    )
+    report = json.loads(out.read_text())
+    variants = by_label(report, "neighbours")
+    own = f"erukg's own settings, N = {Settings().neighbours}"
+    assert list(variants) == ["10", "50", "100", own]
+    assert variants[own]["description"]["settings"] == Settings().to_dict()
+    assert [v["against"] for v in variants.values()] == ["100", "100", None, "100"]
+    assert report["limit"] == 2
+    assert not any("retrieval" in v for v in by_label(report, "position").values())
+    arguments = ["retrieval", beir, *common, "-m", "bm25,query-appended", "-s", "erukg-generate:neighbours=10"]
+    result = CliRunner().invoke(app, [*map(str, arguments), "--samples", "10", "-o", str(tmp_path / "r.json")])
+    assert result.exit_code == 0, result.output
+    plain, appended = json.loads((tmp_path / "r.json").read_text())["methods"]
+    for ours, theirs in ((report["retrieval"]["bm25"], plain), (variants["10"]["retrieval"], appended)):
+        assert ours["sets"]["sea"].items() <= theirs["scores"]["sets"]["sea"].items()
+    assert "search with 10 phrases of each kind" in text
+    assert {each["metric"] for each in variants["10"]["differences"]} >= {"R@1000", "R@100", "nDCG@10"}
+    page = write_results([out], tmp_path / "page")[0].read_text()
+    assert f"Collection: {tiny_collection.name}, 120 documents (" in page
+    assert "(the first 2 documents of each)" in page
+    assert "| 10 minus 100 | " in page
+    assert "| BM25 without phrases | " in page
+
+
+def test_a_collection_that_changes_meanwhile_is_refused(
+    tmp_path: Path, sets: Path, tiny_model: Path, tiny_encoder: OnnxBackend, small_collection: Path
+) -> None:
+    folder = tmp_path / "D"
+    shutil.copytree(small_collection, folder)
+    given = make_studies(["neighbours"], StudyInputs(SystemOptions(str(tiny_model), str(folder))))
+    with Writer.open(folder) as writer:
+        writer.remove(["doc:0"])
+    with pytest.raises(InputError, match="'D' changed while the study 'neighbours' was run: its manifest was"):
+        run_studies(given, [dataset.first(1) for dataset in load_sets([sets])], samples=10)
+
+
+def test_a_collection_of_other_documents_is_no_reference(
+    tmp_path: Path, sets: Path, tiny_model: Path, tiny_collection: Path
+) -> None:
+    other = write_model(tmp_path / "other", seed=9)
+    build(tmp_path / "D", [write_corpus(tmp_path / "c.jsonl", 12)], ModelAnalyser(OnnxBackend.load(other)))
+    out = tmp_path / "o.json"
+    run(
+        *(sets, "--study", "references", "--model", tiny_model, "--collection", tiny_collection, "--limit", 1),
+        *("--models", f"no titles={other}", "--collections", f"no titles={tmp_path / 'D'}", "-o", out),
+        *("--store", tmp_path / "s", "--samples", 10),
+    )
+    reason = by_label(json.loads(out.read_text()), "references")["no titles, generation"]["not_run"]
+    assert reason == "the collection has documents 12 where 120 is needed"
 
 
 def test_the_papers_alpha_is_that_of_absent_phrases_too(
     tmp_path: Path, tiny_model: Path, tiny_collection: Path
 ) -> None:
     given = StudyInputs(SystemOptions(str(tiny_model), str(tiny_collection), style="paper"))
-    (study,) = make_studies(["alpha-beta"], given)
+    (study,) = make_studies(["alpha-beta"], given).studies
     assert [variant.label for variant in study.variants] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
     for variant in study.variants:
         settings = variant.system.describe()["settings"]
@@ -113,7 +206,7 @@ def test_the_papers_alpha_is_that_of_absent_phrases_too(
     own = StudyInputs(
         SystemOptions(str(tiny_model), str(tiny_collection), settings={"alpha": 0.5, "absent_alpha": 0.9})
     )
-    (study,) = make_studies(["alpha-beta"], own)
+    (study,) = make_studies(["alpha-beta"], own).studies
     assert {variant.system.describe()["settings"]["absent_alpha"] for variant in study.variants} == {0.9}
 
 
@@ -146,9 +239,6 @@ def test_without_a_collection_the_rest_goes_on(tmp_path: Path, sets: Path, tiny_
 
 
 def test_a_model_with_its_own_collection_generates(tmp_path: Path, sets: Path, tiny_model: Path) -> None:
-    from erukg.collection.analyser import ModelAnalyser
-    from erukg.collection.build import build
-
     other = write_model(tmp_path / "other", seed=9)
     build(tmp_path / "D", [write_corpus(tmp_path / "c.jsonl", 12)], ModelAnalyser(OnnxBackend.load(other)))
     out = tmp_path / "o.json"

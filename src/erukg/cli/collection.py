@@ -14,8 +14,9 @@ import typer
 
 from erukg.cli._cluster import Cluster, ClusterOptions, Engine, PartitionDocuments, partitions_bar
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, choose_device, printable, say
-from erukg.cli._options import UNUSED_ALONE, given, max_mb, option, options
+from erukg.cli._options import UNUSED_ALONE, Style, given, max_mb, option, options
 from erukg.core.settings import Settings
+from erukg.errors import CollectionError
 from erukg.io import Limits
 from erukg.io.forms import SUFFIXES
 
@@ -51,7 +52,11 @@ class _Encoding:
     threads: int | None = given(None, "Documents encoded at once.", min=1, show_default="one per core")
     device: str = given("auto", "Where the model runs: cpu, cuda, cuda:NUMBER, or auto for a GPU if there is one.")
     terms: int = given(
-        128, "Most term weights kept of a document; 0 for none, as settings with α = 1 read none.", min=0, max=255
+        128,
+        "Most term weights kept of a document; 0 for none, as settings with α = 1 read none.",
+        min=0,
+        max=255,
+        show_default="128; with --paper 255",
     )
     phrases: int = given(10, "Most phrases that a document lends.", min=1, max=1000)
     titles: Annotated[
@@ -96,13 +101,14 @@ def build(
     sources: Sources,
     encoding: _Encoding,
     cluster: _BuildCluster,
+    context: typer.Context,
     glossary_documents: Annotated[
         int | None,
         typer.Option(
             "--glossary-documents",
             min=1,
             help="How many documents must have a phrase that is lent.",
-            show_default="by the number of documents: 1 up to 20,000, 2 up to 100,000, then 3",
+            show_default="by the number of documents: 1 up to 20,000, 2 up to 100,000, then 3; with --paper 3",
         ),
     ] = None,
     restart: Annotated[
@@ -111,12 +117,16 @@ def build(
 ) -> None:
     """Make a collection. Stopped or killed, the same command goes on from where it was.
 
-    The settings decide which phrases of a document are kept.
+    The settings decide which phrases of a document are kept. With --paper they are those of the paper's collection: of
+    each document the ten best noun phrases by f, those that at least three documents have, and its term weights.
     """
+    from erukg.collection.analyser import PAPER_DOCUMENTS
     from erukg.collection.build import build as run
     from erukg.collection.encoded import BY_SIZE
 
     least = glossary_documents or BY_SIZE
+    if _is_paper(context):
+        encoding, least = _as_the_paper(encoding, context), PAPER_DOCUMENTS
     if cluster.engine is Engine.ray:
         _finish(_build_on_ray(out, sources, encoding, cluster, least, restart), out)
         return
@@ -129,6 +139,7 @@ def add(
     folder: Folder,
     sources: Sources,
     encoding: _Encoding,
+    context: typer.Context,
     replace: Annotated[
         bool, typer.Option("--replace", help="Documents whose id is there already take the old one's place.")
     ] = False,
@@ -138,7 +149,12 @@ def add(
 ) -> None:
     """Add documents. Results are the same as if the collection had been built with them, with the same options."""
     from erukg.collection.build import add as run
+    from erukg.collection.manifest import read_manifest
 
+    if _is_paper(context):
+        encoding = _as_the_paper(encoding, context)
+        if not read_manifest(folder).paper:
+            raise CollectionError(f"{folder} was not built with --paper; add to it as it was built.")
     _ingest(run, folder, sources, encoding, replace=replace, restart=restart)
 
 
@@ -263,6 +279,38 @@ def verify(folder: Folder) -> None:
     if faults:
         raise typer.Exit(NOTHING_DONE)
     print(f"{folder} is in order.")
+
+
+def _is_paper(context: typer.Context) -> bool:
+    return bool(context.params["paper"]) or context.params["style"] is Style.paper
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _as_the_paper(encoding: _Encoding, context: typer.Context) -> _Encoding:
+    """The paper's way of taking documents in; an option that asks for another one is refused."""
+    from erukg.collection.analyser import PAPER_DOCUMENTS, PAPER_TERMS
+    from erukg.collection.encoded import TOP_PHRASES
+    from erukg.collection.weights import MOST_TERMS
+
+    settings = Settings.paper_collection()
+    wanted = settings.to_dict() | {"phrases": TOP_PHRASES, "glossary_documents": PAPER_DOCUMENTS, "style": Style.paper}
+    given = {name: value for name, value in context.params.items() if _is_given(context, name)}
+    other = [name for name, value in given.items() if name in wanted and value != wanted[name]]
+    if given.get("terms", MOST_TERMS) < PAPER_TERMS:
+        other.append("terms")
+    if other:
+        flags = ", ".join("--" + name.replace("_", "-") for name in other)
+        raise typer.BadParameter(
+            f"It stands for ten phrases a document by f alone, in a glossary of {PAPER_DOCUMENTS} documents, with "
+            f"{PAPER_TERMS} term weights or more, so it does not go with {flags}; leave one of them out.",
+            param_hint="--paper",
+        )
+    terms = given.get("terms", MOST_TERMS)
+    return dataclasses.replace(encoding, settings=settings, phrases=TOP_PHRASES, terms=terms)
 
 
 def _build_on_ray(

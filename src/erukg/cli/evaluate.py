@@ -97,6 +97,15 @@ NamedCollections: TypeAlias = Annotated[
     ),
 ]
 
+SearchedSets: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Sets in BEIR's layout, or a folder of them: what the phrases of the studies neighbours and references do "
+        "for search, behind the queries as in the paper. May be repeated.",
+    ),
+]
+
 
 @app.command()
 def keyphrases(
@@ -214,8 +223,11 @@ def ablations(
     fp32: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="The model with 32-bit weights, to compare with 8-bit ones.")
     ] = None,
+    retrieval: SearchedSets = None,
     paper: Paper = False,
     settings: Changes = None,
+    samples: Samples = 10_000,
+    seed: Seed = 0,
     limit: DocumentLimit = None,
     threads: Threads = None,
     store: PredictionStore = Path("runs/keyphrases"),
@@ -224,20 +236,28 @@ def ablations(
 ) -> None:
     """What each part of the method is worth: F1 and recall at 5 and 10 with one thing changed at a time.
 
-    A variant that lacks something (a collection, a folder, a tagger) is shown as not run, and why. Stopped with
-    Ctrl-C, the same command continues.
+    Every variant is compared with the method as it is, with paired-bootstrap intervals, over one collection. A variant
+    that lacks something (a collection, a folder, a tagger) is shown as not run, and why. Stopped with Ctrl-C, the same
+    command continues.
     """
     from erukg.research.evaluation import load_sets
-    from erukg.research.evaluation.ablations import StudyInputs, make_studies, named, run_studies
-    from erukg.research.evaluation.keyphrase_report import ablations_json, print_ablations
+    from erukg.research.evaluation.ablation_report import print_ablations, to_json
+    from erukg.research.evaluation.ablation_runs import run_studies
+    from erukg.research.evaluation.ablations import StudyInputs, make_studies, named
 
     options = _options(model, collection, paper, settings, threads)
     folders_by_name = named(models or (), "--models"), named(collections or (), "--collections")
     datasets = [dataset.first(limit) for dataset in load_sets(folders)]
+    searched = []
+    if retrieval:
+        from erukg.research.evaluation.retrieval import find_sets
+
+        searched = find_sets(retrieval)
     studies = make_studies(study or ["all"], StudyInputs(options, *folders_by_name, tagger, fp32))
+    drawn = {"samples": samples, "seed": seed}
     with _progress() as progress:
-        results = run_studies(studies, datasets, store, progress, fresh=fresh)
-    found = ablations_json(datasets, studies, results, paper)
+        results = run_studies(studies, datasets, store, progress, fresh=fresh, retrieval=searched, **drawn)
+    found = to_json(datasets, studies, results, limit)
     print_ablations(console(), found)
     write_report(found, output)
 

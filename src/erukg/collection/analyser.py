@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -20,7 +20,12 @@ from erukg.core.ranking import Weights
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer, attempt
 
-__all__ = ["Mapper", "ModelAnalyser", "choices_of", "phrases_of"]
+__all__ = ["PAPER_DOCUMENTS", "PAPER_TERMS", "Mapper", "ModelAnalyser", "as_the_paper", "choices_of", "phrases_of"]
+
+#: In how many documents the paper wants a phrase among the ten best for its glossary.
+PAPER_DOCUMENTS = 3
+#: The paper keeps all term weights of a document; fewer than this leave out what can be noticed.
+PAPER_TERMS = 128
 
 _Answer: TypeAlias = Answer[str, EncodedDocument]
 #: The built-in `map`, or one that works on several texts at a time and gives their answers in order.
@@ -31,7 +36,7 @@ class ModelAnalyser:
     """`Analyser` over a model: w^x of the whole vocabulary (Eq. 1) and the best phrases that extraction finds.
 
     Another ranking than the best known one comes with other `settings`: that of the paper, by f alone (Eq. 3), is
-    `Settings.paper(phraseness=0, position=0)`. A `mapper` with several threads encodes several texts at a time.
+    `Settings.paper_collection()`. A `mapper` with several threads encodes several texts at a time.
     Without `term_weights` the model weighs the words of the text alone, in half the time or less, and none are kept.
     """
 
@@ -69,6 +74,15 @@ class ModelAnalyser:
 def choices_of(phrases: int, settings: Settings) -> dict[str, Any]:
     """`Analyser.choices`: what decides which phrases are kept of a document."""
     return {"phrases": phrases, **settings.extraction().to_dict()}
+
+
+def as_the_paper(choices: Mapping[str, Any], most_terms: int, glossary_documents: int) -> bool:
+    """Whether documents taken in so make the paper's collection: Top_10 by f, in a glossary of three documents (Eq. 9).
+
+    `choices` are `Analyser.choices`.
+    """
+    same = choices == choices_of(TOP_PHRASES, Settings.paper_collection())
+    return same and most_terms >= PAPER_TERMS and glossary_documents == PAPER_DOCUMENTS
 
 
 def phrases_of(

@@ -13,6 +13,7 @@ from itertools import islice, tee
 from pathlib import Path
 from typing import TypeAlias, TypedDict, Unpack
 
+from erukg.collection.analyser import as_the_paper
 from erukg.collection.encoded import BY_SIZE, Analyser, DocumentRecord, EncodedDocument
 from erukg.collection.manifest import MANIFEST, Journal, read_manifest
 from erukg.collection.writer import PART_DOCUMENTS, Writer
@@ -105,7 +106,7 @@ def build(
         rows = read_documents(sources, form=form, limits=limits)
         report = _resume(writer, rows, analyser, BUILD, key, titles=titles, **options)
         writer.commit(Journal(BUILD, key, report.rows, report.bad), glossary=False)
-        finish_build(writer, key)
+        finish_build(writer, key, paper=as_the_paper(analyser.choices, _most_terms(options), glossary_documents))
         return report
 
 
@@ -145,6 +146,12 @@ def add(
     """
     key = _key("replace" if replace else ADD, sources, analyser, options, titles)
     with Writer.open(folder, fingerprint=analyser.fingerprint) as writer:
+        made = writer.manifest
+        if made.paper and not as_the_paper(analyser.choices, _most_terms(options), made.glossary_documents):
+            raise CollectionError(
+                f"{folder} was built with --paper, and documents chosen in another way do not mix with its own; "
+                "add them with --paper too."
+            )
         if restart and writer.manifest.journal is not None:
             writer.commit(None)
         _check_source(writer, key)
@@ -164,8 +171,9 @@ def add_encoded(
     replace: bool = False,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
-    """Add documents encoded elsewhere."""
+    """Add documents encoded elsewhere, in a way that is not known here."""
     with Writer.open(folder, fingerprint=fingerprint) as writer:
+        writer.commit(writer.manifest.journal, paper=False)
         report = ingest(writer, documents, ADD, replace=replace, **options)
         writer.commit(writer.manifest.journal)
         writer.tidy()
@@ -184,8 +192,12 @@ def _key(
 ) -> str:
     if not sources:
         raise InputError("No source of documents was given.")
-    kept = [options.get("most_terms", 128), titles, glossary_documents, form]
+    kept = [_most_terms(options), titles, glossary_documents, form]
     return source_key(sources, [kind, analyser.fingerprint, analyser.choices, kept])
+
+
+def _most_terms(options: IngestOptions) -> int:
+    return options.get("most_terms", 128)
 
 
 def _is_built(out: Path, key: str) -> bool:
@@ -256,15 +268,15 @@ def _resume(
     return ingest(writer, items, kind, key, skip, replace=replace, **options)
 
 
-def finish_build(writer: Writer, source: str | None = None) -> None:
+def finish_build(writer: Writer, source: str | None = None, *, paper: bool = False) -> None:
     """Make the collection that a build has gathered: merged, with its glossary, and free for others to change.
 
-    `source` is the key of the sources, for those who ask later what it was built from.
+    `source` is the key of the sources, for those who ask later what it was built from; `paper` as in the manifest.
     """
     if not len(writer):
         raise InputError("The sources hold no document that can be used, so the collection is empty.")
     writer.merge()
-    writer.commit(None, source=source)
+    writer.commit(None, source=source, paper=paper)
     writer.calibrate()
 
 

@@ -52,6 +52,7 @@ def combine_parts(
     key: str,
     restart: bool = False,
     glossary_documents: int = BY_SIZE,
+    paper: bool = False,
 ) -> list[tuple[int, str]]:
     """Make a collection in `out` of all parts' segments, each fetched to a path by its function.
 
@@ -63,5 +64,5 @@ def combine_parts(
             writer.reset(fingerprint=fingerprint, vocab_size=vocab_size, glossary_documents=glossary_documents)
         rows = sum(entry.documents for entry, _ in parts)
         duplicates = writer.adopt(parts, Journal(BUILD, key, rows, 0)) if parts else []
-        finish_build(writer)
+        finish_build(writer, paper=paper)
     return duplicates

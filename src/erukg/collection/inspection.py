@@ -39,6 +39,7 @@ class Info:
     analysis: str
     frozen: bool
     complete: bool
+    paper: bool
 
 
 def info(folder: str | Path) -> Info:
@@ -59,6 +60,7 @@ def info(folder: str | Path) -> Info:
         analysis=manifest.analysis,
         frozen=manifest.frozen,
         complete=manifest.journal is None and manifest.derived,
+        paper=manifest.paper,
     )
 
 

@@ -31,8 +31,9 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-#: What is written: 2 says what is usual of texts like the collection's documents, and what it was built from.
-FORMAT_VERSION = 2
+#: What is written: 2 says what is usual of texts like the collection's documents, and what it was built from; 3 that it
+#: was made as the paper's.
+FORMAT_VERSION = 3
 _FORMAT = "erukg-collection"
 _LARGEST = 1 << 24
 #: Of segments and of commits.
@@ -84,6 +85,7 @@ class Manifest:
     commit         the file with everything that depends on all segments together
     likeness       what is usual of texts like its documents; None for small collections and those of version 1
     source         `source_key` of what it was built from; None once it has changed, or where that was not noted
+    paper          its phrases, glossary and term weights were chosen as the paper chooses them
     """
 
     number: int
@@ -102,11 +104,14 @@ class Manifest:
     journal: Journal | None = None
     likeness: Likeness | None = None
     source: str | None = None
+    paper: bool = False
 
     @property
     def version(self) -> int:
         """The earliest format that can say all of this."""
-        return 1 if self.likeness is None and self.source is None else FORMAT_VERSION
+        if self.paper:
+            return FORMAT_VERSION
+        return 1 if self.likeness is None and self.source is None else 2
 
     @property
     def documents(self) -> int:
@@ -125,8 +130,8 @@ class Manifest:
 
 def _serialise(manifest: Manifest) -> bytes:
     data = {"format": _FORMAT, "version": manifest.version, **asdict(manifest)}
-    for optional in ("likeness", "source"):
-        if data[optional] is None:
+    for optional in ("likeness", "source", "paper"):
+        if not data[optional]:
             del data[optional]
     data["checksum"] = hashlib.sha256(_canonical(data)).hexdigest()
     return _canonical(data)
@@ -197,6 +202,7 @@ def _parse(data: dict[str, Any]) -> Manifest:
         journal=None if journal is None else _journal(journal),
         likeness=_likeness(data["likeness"]) if "likeness" in data else None,
         source=_value(data, "source", str) if "source" in data else None,
+        paper=_value(data, "paper", bool) if "paper" in data else False,
     )
 
 

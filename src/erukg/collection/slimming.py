@@ -69,6 +69,8 @@ def slim(source: str | Path, out: str | Path, *, rare: int = 1, words: int | Non
                     next_file=2,
                     frozen=True,
                     source=None,
+                    # With fewer words other documents are found.
+                    paper=manifest.paper and rare == 1 and words is None,
                 ),
             )
             if manifest.likeness is not None and (rare > 1 or words is not None):

@@ -189,12 +189,22 @@ class Writer:
         if self.gathered:
             self.commit(self.manifest.journal)
 
-    def commit(self, journal: Journal | None = None, *, glossary: bool = True, source: str | None = None) -> None:
+    def commit(
+        self,
+        journal: Journal | None = None,
+        *,
+        glossary: bool = True,
+        source: str | None = None,
+        paper: bool | None = None,
+    ) -> None:
         """Publish what was gathered, and how far the input has been read.
 
         Without `glossary` only what is new takes time; there is no glossary until a later commit. `source` is the key
-        of the sources when the collection holds just their documents.
+        of the sources when the collection holds just their documents. `paper` says whether all of them were taken in as
+        the paper does (None: as before).
         """
+        if paper is not None:
+            self.manifest = replace(self.manifest, paper=paper)
         with write_errors(self.folder):
             if self._builder is not None and len(self._builder):
                 coming = set(self._builder.ids)
@@ -259,6 +269,7 @@ class Writer:
                 vocab_size=vocab_size,
                 glossary_documents=glossary_documents,
                 likeness=None,
+                paper=False,
             )
             self._publish([], [], None)
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from erukg.collection.analyser import choices_of
+from erukg.collection.analyser import as_the_paper, choices_of
 from erukg.collection.arrays import FileEntry, checksum
 from erukg.collection.build import IngestReport
 from erukg.collection.distributed import check_target, combine_parts, write_part
@@ -142,6 +142,7 @@ def build_collection(
         key=key,
         restart=restart,
         glossary_documents=least,
+        paper=as_the_paper(choices_of(job.phrases, job.choices), job.most_terms, least),
     )
     if on_bad is not None:
         _report_twice(store, [(owners[segment], id) for segment, id in twice], job.limits, on_bad)

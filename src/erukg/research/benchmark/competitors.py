@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from erukg.errors import CollectionError, ErukgError, InputError, did_you_mean
 from erukg.research.benchmark.plan import Plan, Step, no_step, split_names
 from erukg.research.benchmark.timing import Stream, System, stream
 from erukg.research.evaluation.systems import SYSTEMS, SystemOptions, make_system
+
+if TYPE_CHECKING:
+    from erukg.research.benchmark.paper_pipeline import PaperPipeline
 
 __all__ = ["Competitors", "competitor_names", "load_competitors"]
 
@@ -56,7 +60,9 @@ def load_competitors(plan: Plan, text: str, collection: Path | None, step: Step 
             if spec == _PAPER:
                 loaded = _paper(plan, collection, competitors, step)
             else:
-                loaded = {spec: _baseline(spec, plan, competitors)}
+                # Under the name with its tagger, so that its quality with another one is not put beside its speed.
+                named = _with_tagger(spec, plan)
+                loaded = {named: _baseline(named, plan, competitors)}
             for system in loaded.values():
                 system(text)
         except (ErukgError, OSError) as error:
@@ -66,14 +72,18 @@ def load_competitors(plan: Plan, text: str, collection: Path | None, step: Step 
     return competitors
 
 
+def _with_tagger(spec: str, plan: Plan) -> str:
+    """The system with the tagger of the plan: by itself it takes tags from this package's model, at no cost."""
+    name, _, rest = spec.partition(":")
+    if name not in _TAGGED or "tagger=" in rest:
+        return spec
+    return f"{name}:{','.join(filter(None, (rest, f'tagger={plan.tagger}')))}"
+
+
 def _baseline(spec: str, plan: Plan, competitors: Competitors) -> System:
     from erukg.research.evaluation.baseline_system import BaselineSystem
     from erukg.research.evaluation.generator_system import GeneratorSystem
 
-    name, _, rest = spec.partition(":")
-    # By itself a baseline takes its tags from this package's model, whose time is not its own.
-    if name in _TAGGED and "tagger=" not in rest:
-        spec = f"{name}:{','.join(filter(None, (rest, f'tagger={plan.tagger}')))}"
     system = make_system(spec, SystemOptions(plan.model, plan.collection))
     if isinstance(system, GeneratorSystem):
         generator, settings = system.generator, system.settings
@@ -108,5 +118,9 @@ def _paper(plan: Plan, folder: Path | None, competitors: Competitors, step: Step
     if collection is None:
         competitors.not_run.setdefault("paper, generation", "not run: no collection")
     else:
-        systems[f"paper, generate N={most}"] = lambda text: pipeline.generate(text, plan.top_k, most)
+        systems |= {f"paper, generate N={n}": _generation(pipeline, plan.top_k, n) for n in plan.neighbours}
     return systems
+
+
+def _generation(pipeline: PaperPipeline, top_k: int, neighbours: int) -> System:
+    return lambda text: pipeline.generate(text, top_k, neighbours)

@@ -189,7 +189,11 @@ class PaperPipeline:
                 for phrase in phrases:
                     shared[phrase] += share / len(phrases)
         alpha, beta = (s.alpha, s.beta) if shared or around else (1.0, 1.0)
-        best = sorted(shared, key=lambda c: -shared[c])[: s.neighbour_candidates]
+        # P_pn (Eqs. 7, 8) of every candidate, by which those of the neighbours are cut down (Eq. 10).
+        phraseness = {c: beta / len(own) for c in own}
+        for phrase, share in shared.items():
+            phraseness[phrase] = phraseness.get(phrase, 0.0) + (1 - beta) * share
+        best = sorted(shared, key=lambda c: -phraseness[c])[: s.neighbour_candidates]
         lower = " ".join(_WORD.findall(text.lower()))
         present: dict[str, float] = {}
         absent: dict[str, float] = {}
@@ -199,9 +203,7 @@ class PaperPipeline:
                 continue
             weight = sum(alpha * weights.get(t, 0.0) + (1 - alpha) * around.get(t, 0.0) for t in terms)
             informativeness = weight / (len(terms) - s.length_penalty)
-            in_text = 1 / len(own) if phrase in own else 0.0
-            phraseness = beta * in_text + (1 - beta) * shared.get(phrase, 0.0)
-            value = phraseness**s.phraseness * informativeness
+            value = phraseness[phrase] ** s.phraseness * informativeness
             place = lower.find(phrase)
             before = own.get(phrase, lower.count(" ", 0, place) if place >= 0 else None)
             if before is None:

@@ -31,12 +31,17 @@ _BLOCK = 20
 _SETTLE = 0.25
 
 
-def run_benchmark(plan: Plan, texts: Sequence[str] | None = None, progress: Progress | None = None) -> dict[str, Any]:
-    """Measure what the plan asks for on `texts` (None: built-in ones); the report is ready to be written as JSON."""
+def run_benchmark(
+    plan: Plan, texts: Mapping[str, Sequence[str]] | None = None, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Measure what the plan asks for on `texts`, by set (None: built-in ones); the report is ready to be written as
+    JSON.
+    """
     tell: Progress = progress or (lambda what, done, total: None)
     if not 1 <= plan.cores <= cores():
         raise InputError(f"There are {cores()} cores to measure on, not {plan.cores}; ask for 1 to {cores()}.")
-    given = list(texts) if texts is not None else documents(plan.documents, plan.words)
+    sets = texts if texts is not None else {"built-in": documents(plan.documents, plan.words)}
+    given = [text for part in sets.values() for text in part]
     if not given:
         raise InputError("There are no documents to measure with; give some, or none at all for the built-in ones.")
     generator = _load(plan, 1)
@@ -73,20 +78,25 @@ def run_benchmark(plan: Plan, texts: Sequence[str] | None = None, progress: Prog
         chosen = {n: [document(n, k) for k in range(max(1, min(5, _WORDS_A_LENGTH // n)))] for n in plan.lengths}
         report["length"] = timing.time_lengths(timing.systems(generator, few, plan.top_k), chosen, tell)
     if "against" in plan.parts and plan.against:
-        report["against"] = compare(plan, few, given, folder, tell)
+        report["against"] = compare(plan, wanted, sets, folder, tell)
     return report
 
 
 def compare(
-    plan: Plan, wanted: Mapping[str, Settings], texts: Sequence[str], folder: Path | None, progress: Progress
+    plan: Plan,
+    wanted: Mapping[str, Settings],
+    sets: Mapping[str, Sequence[str]],
+    folder: Path | None,
+    progress: Progress,
 ) -> dict[str, Any]:
-    """This package and its competitors in turn on the same documents and cores.
+    """This package and its competitors in turn on the same documents and cores, in all and by set.
 
     On one core, document by document. On several, in blocks of documents: this package works on as many documents as
     there are cores, others on one after the other, with as many threads as their libraries take.
     """
     generator = _load(plan, 1)
     ours = {f"erukg, {name}": settings for name, settings in wanted.items()}
+    texts = [text for part in sets.values() for text in part]
     competitors = load_competitors(
         plan, texts[0], folder, timing.steps(progress, "loading the collection for the paper's pipeline")
     )
@@ -98,7 +108,7 @@ def compare(
                     {**timing.systems(generator, ours, plan.top_k), **competitors.systems}, texts, step
                 )
             else:
-                blocks = [texts[i : i + _BLOCK] for i in range(0, len(texts), _BLOCK)]
+                blocks = [block for part in sets.values() for block in _blocks(part)]
                 streams = {name: timing.stream(generator, each, plan.top_k, plan.cores) for name, each in ours.items()}
                 streams |= {name: _one_by_one(system) for name, system in competitors.systems.items()}
                 streams |= competitors.streams
@@ -113,10 +123,30 @@ def compare(
     return {
         "cores": plan.cores,
         "documents": len(texts),
+        "tagger": plan.tagger,
         "systems": described,
+        "sets": _by_set(seconds, sets, plan.cores),
         "ratios": faster(seconds, list(ours)),
         "not_run": dict(competitors.not_run),
     }
+
+
+def _blocks(texts: Sequence[str]) -> list[Sequence[str]]:
+    return [texts[i : i + _BLOCK] for i in range(0, len(texts), _BLOCK)]
+
+
+def _by_set(
+    seconds: Mapping[str, Sequence[float]], sets: Mapping[str, Sequence[str]], cores: int
+) -> dict[str, dict[str, Any]]:
+    """The rate of every system on each set; times are of documents on one core, else of blocks of them."""
+    out: dict[str, dict[str, Any]] = {}
+    start = 0
+    for name, texts in sets.items():
+        stop = start + (len(texts) if cores == 1 else len(_blocks(texts)))
+        if stop > start:
+            out[name] = {system: timing.rate(times[start:stop], len(texts)) for system, times in seconds.items()}
+        start = stop
+    return out
 
 
 def _one_by_one(system: System) -> Stream:

@@ -23,6 +23,8 @@ def print_report(console: Console, report: Mapping[str, Any]) -> None:
     for part, show in _PARTS.items():
         if part in report:
             console.print(show(report[part]))
+    if len(report.get("against", {}).get("sets", ())) > 1:
+        console.print(_sets(report["against"]))
     for what, why in {**report["not_run"], **report.get("against", {}).get("not_run", {})}.items():
         console.print(f"{what}: {why}", markup=False)
     console.print(report["note"])
@@ -129,6 +131,14 @@ def _lengths(measured: Sequence[Mapping[str, Any]]) -> Table:
         rows.append([f"{row['words']:,}", *cells])
     columns = ["words", *(text for name in names for text in (f"{name} ms", "per word / first"))]
     return _table("Growth with the document, one core", columns, rows)
+
+
+def _sets(measured: Mapping[str, Any]) -> Table:
+    rows = [
+        [name, *(f"{part[name]['documents_per_second']:.1f}" for part in measured["sets"].values())]
+        for name in measured["systems"]
+    ]
+    return _table("Documents per second by set", ["system", *measured["sets"]], rows)
 
 
 def _against(measured: Mapping[str, Any]) -> Table:

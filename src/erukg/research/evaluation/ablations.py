@@ -1,25 +1,26 @@
 """What each part of the method is worth: the generator with one thing changed at a time.
 
 Every variant is a system as `evaluate keyphrases` runs it, so predictions are stored and found again, also by that
-command. What a study lacks (a collection, a folder, a tagger) is said in its place; the rest goes on.
+command. What a study lacks (a collection, a folder, a tagger) is said in its place; the rest goes on. All variants have
+the same collection but for those that name another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from erukg.core.settings import Settings
 from erukg.errors import ErukgError, InputError, did_you_mean
-from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.generator_system import GeneratorSystem
-from erukg.research.evaluation.keyphrases import Progress, SystemResult, evaluate
-from erukg.research.evaluation.provenance import describe_model
+from erukg.research.evaluation.provenance import describe_collection, describe_model
 from erukg.research.evaluation.systems import NotAvailableError, System, SystemOptions, UnavailableSystem
 
-__all__ = ["STUDIES", "UNPRUNED", "Study", "StudyInputs", "Variant", "make_studies", "named", "run_studies"]
+__all__ = ["BUNDLED", "SEARCHED", "STUDIES", "UNPRUNED", "CheckedSystem", "Studies", "Study", "StudyInputs", "Variant"]
+__all__ += ["make_studies", "named"]
 
 STUDIES = {
     "alpha-beta": "α = β, the document's own share",
@@ -33,6 +34,10 @@ STUDIES = {
 }
 UNPRUNED = "unpruned"
 """The name among the given collections of the one whose glossary was not pruned."""
+SEARCHED = ("neighbours", "references")
+"""The studies for which the paper says what they do to search."""
+BUNDLED = "bundled"
+"""What the collection is called that comes with the package."""
 
 _ALL_CANDIDATES = 100_000
 
@@ -50,11 +55,18 @@ class StudyInputs:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One row of a study; `value` is its place on the axis of a curve, where there is one."""
+    """One row of a study.
+
+    value       its place on the axis of a curve, where there is one
+    collection  the name of its own collection, where that is not the one of the studies
+    against     the label of the variant that it is compared with: the method as it is, in the same task
+    """
 
     label: str
     system: System
     value: float | None = None
+    collection: str | None = None
+    against: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,19 @@ class Study:
 
     name: str
     variants: Sequence[Variant]
+
+    def reference(self, variant: Variant) -> Variant | None:
+        """What a variant is compared with."""
+        return next((other for other in self.variants if other.label == variant.against), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Studies:
+    """Studies of one method: whether it has the paper's settings, and its collection by name and hash, if any."""
+
+    studies: Sequence[Study]
+    paper: bool
+    collection: Mapping[str, Any] | None
 
 
 def named(pairs: Iterable[str], option: str) -> dict[str, str]:
@@ -78,7 +103,7 @@ def named(pairs: Iterable[str], option: str) -> dict[str, str]:
     return out
 
 
-def make_studies(names: Sequence[str], inputs: StudyInputs) -> list[Study]:
+def make_studies(names: Sequence[str], inputs: StudyInputs) -> Studies:
     """The studies called so ("all": every one), in the order of `STUDIES`."""
     for name in names:
         if name != "all" and name not in STUDIES:
@@ -86,44 +111,30 @@ def make_studies(names: Sequence[str], inputs: StudyInputs) -> list[Study]:
             raise InputError(f"There is no study '{name}'; {hint}")
     maker = _StudyBuilder(inputs)
     wanted = STUDIES if "all" in names else [name for name in STUDIES if name in names]
-    return [Study(name, maker.make(name)) for name in wanted]
+    return Studies([Study(name, maker.make(name)) for name in wanted], maker.paper, maker.collection)
 
 
-def run_studies(
-    studies: Sequence[Study],
-    datasets: Sequence[Dataset],
-    store: Path | None = None,
-    progress: Progress | None = None,
-    *,
-    fresh: bool = False,
-) -> list[list[SystemResult]]:
-    """The results of every variant of each study over all sets; one that stands in several studies is run once."""
-    systems = list(dict.fromkeys(variant.system for study in studies for variant in study.variants))
-    results = dict(zip(systems, evaluate(systems, datasets, store, progress, fresh=fresh), strict=True))
-    return [[results[variant.system] for variant in study.variants] for study in studies]
-
-
-class _CheckedSystem:
+class CheckedSystem:
     """A system that is reported as not run, with the reason, where it cannot be loaded or is not what it should be."""
 
-    def __init__(self, system: GeneratorSystem, expected: Mapping[str, str]) -> None:
+    def __init__(self, system: GeneratorSystem, expected: Mapping[tuple[str, str], Any]) -> None:
         self.name = system.name
-        self._system = system
+        self.system = system
         self._expected = expected
 
     def describe(self) -> Mapping[str, Any]:
         try:
-            description = self._system.describe()
+            description = self.system.describe()
         except (ErukgError, OSError) as error:
             raise NotAvailableError(str(error)) from error
-        for part, value in self._expected.items():
-            found = description["model"].get(part)
+        for (what, part), value in self._expected.items():
+            found = (description[what.partition(" ")[0]] or {}).get(part)
             if found != value:
-                raise NotAvailableError(f"the model folder has {part} {found:.12} where {value:.12} is needed")
+                raise NotAvailableError(f"the {what} has {part} {str(found)[:12]} where {str(value)[:12]} is needed")
         return description
 
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
-        return self._system.predict(records)
+        return self.system.predict(records)
 
 
 class _StudyBuilder:
@@ -136,14 +147,21 @@ class _StudyBuilder:
         # Loaded first: where the method itself cannot be run there is nothing to study.
         self._model = describe_model(base.generator)
         self._settings = base.settings
-        background = base.generator.background
-        self._has_collection = background is not None
-        self._documents = len(background) if isinstance(background, Sized) else None
+        self.paper = inputs.options.style == "paper"
+        described, folder = describe_collection(base.generator), inputs.options.collection
+        name = BUNDLED if folder is None else Path(folder).resolve().name
+        self.collection = None if described is None else {"name": name, **described}
+        self._has_collection = self.collection is not None
+        self._documents = None if described is None else described.get("documents")
 
     def make(self, study: str) -> list[Variant]:
         if study in ("alpha-beta", "neighbours", "pruning") and not self._has_collection:
             return [_missing("all", "no collection (give --collection FOLDER)")]
-        return list(getattr(self, f"_{study.replace('-', '_')}")())
+        variants: list[Variant] = list(getattr(self, f"_{study.replace('-', '_')}")())
+        if study == "references":
+            return variants
+        as_it_is = next((variant.label for variant in variants if variant.system is self._system()), None)
+        return [v if v.label == as_it_is else replace(v, against=as_it_is) for v in variants]
 
     def _alpha_beta(self) -> Iterator[Variant]:
         now = self._settings
@@ -156,8 +174,11 @@ class _StudyBuilder:
             yield Variant(f"as given: α = {now.alpha:g}, β = {now.beta:g}", self._system())
 
     def _neighbours(self) -> Iterator[Variant]:
-        for n in (10, 50, 100, 400):
+        for n in sorted({10, 50, 100, self._settings.neighbours}):
             yield Variant(f"{n}", self._system(settings={"neighbours": n}), n)
+        if self.paper:
+            own = Settings(**self._inputs.options.settings).neighbours
+            yield Variant(f"erukg's own settings, N = {own}", self._system(style="balanced"))
 
     def _pruning(self) -> Iterator[Variant]:
         everything = {"neighbour_candidates": _ALL_CANDIDATES}
@@ -167,8 +188,9 @@ class _StudyBuilder:
         if folder is None:
             yield _missing("glossary not pruned", f"no such collection (--collections {UNPRUNED}=FOLDER)")
         else:
-            yield Variant("glossary not pruned", self._system(collection=folder))
-            yield Variant("neither pruned", self._system(collection=folder, settings=everything))
+            unpruned = self._system(collection=folder), self._system(collection=folder, settings=everything)
+            for label, system in zip(("glossary not pruned", "neither pruned"), unpruned, strict=True):
+                yield Variant(label, system, collection=UNPRUNED)
 
     def _position(self) -> Iterator[Variant]:
         for value in sorted({0.0, 1.0, self._settings.position}):
@@ -186,7 +208,7 @@ class _StudyBuilder:
         if self._inputs.fp32 is None:
             yield _missing("fp32", "no 32-bit folder (give --fp32 FOLDER)")
         else:
-            expected = {"weights": self._model["weights"], "precision": "fp32"}
+            expected = {("model folder", "weights"): self._model["weights"], ("model folder", "precision"): "fp32"}
             yield Variant("fp32 folder", self._system(model=self._inputs.fp32, expected=expected))
 
     def _references(self) -> Iterator[Variant]:
@@ -194,18 +216,27 @@ class _StudyBuilder:
         if not models:
             yield _missing("all", "no model folders (give --models NAME=FOLDER for each)")
             return
-        yield Variant("all types, extraction", self._system(extract=True))
+        whole = [f"all types, {task}" for task in ("extraction", "generation")]
+        yield Variant(whole[0], self._system(extract=True))
         for name, folder in models.items():
-            yield Variant(f"{name}, extraction", self._system(model=folder, extract=True))
+            yield Variant(f"{name}, extraction", self._system(model=folder, extract=True), against=whole[0])
         # Term weights in a collection are those of the model that made it, so each model needs its own.
         if not models.keys() & collections.keys():
             yield _missing("generation", "no collection with the name of a model (--collections NAME=FOLDER)")
             return
         if self._has_collection:
-            yield Variant("all types, generation", self._system())
+            yield Variant(whole[1], self._system())
         for name in models:
             if name in collections:
-                yield Variant(f"{name}, generation", self._system(model=models[name], collection=collections[name]))
+                system = self._system(model=models[name], collection=collections[name], expected=self._same_documents)
+                yield Variant(f"{name}, generation", system, collection=name, against=whole[1])
+
+    @property
+    def _same_documents(self) -> dict[tuple[str, str], Any]:
+        """What a collection for another model must have in common with that of the method itself, if it has one."""
+        if self.collection is None:
+            return {}
+        return {("collection", part): self.collection.get(part) for part in ("documents", "paper")}
 
     def _collection(self) -> list[Variant]:
         from erukg.collection import Collection
@@ -224,7 +255,8 @@ class _StudyBuilder:
             except (ErukgError, OSError) as error:
                 out.append(_missing(name, str(error)))
             else:
-                out.append(Variant(f"{name}, {size:,} documents", self._system(collection=folder), size))
+                system = self._system(collection=folder)
+                out.append(Variant(f"{name}, {size:,} documents", system, size, collection=name))
         return sorted(out, key=lambda variant: (variant.value is None, variant.value or 0))
 
     def _system(
@@ -232,10 +264,11 @@ class _StudyBuilder:
         *,
         settings: Mapping[str, float] | None = None,
         extract: bool | None = None,
-        expected: Mapping[str, str] | None = None,
+        expected: Mapping[tuple[str, str], Any] | None = None,
         **parts: Any,
     ) -> System:
-        """The method with other `settings` or `parts` (model, collection, tagger); the same one for the same change.
+        """The method with other `settings` or `parts` (model, collection, tagger, style); the same one for the same
+        change.
 
         Without a collection it can only extract.
         """
@@ -246,11 +279,11 @@ class _StudyBuilder:
         # A change to the value that is there already is no change: one system under one name, run once.
         known = self._settings.to_dict()
         changes = [f"{name}={value:g}" for name, value in (settings or {}).items() if value != known[name]]
-        changes += [f"{name}={value}" for name, value in parts.items()]
+        changes += [value if name == "style" else f"{name}={value}" for name, value in parts.items()]
         base = "erukg-extract" if extract else "erukg-generate"
         system = GeneratorSystem(f"{base}:{','.join(changes)}" if changes else base, changed, extract=extract)
         key = repr((system.settings, changed.model, changed.collection, changed.tagger, extract, expected))
-        return self._systems.setdefault(key, _CheckedSystem(system, expected or {}))
+        return self._systems.setdefault(key, CheckedSystem(system, expected or {}))
 
 
 def _missing(label: str, reason: str) -> Variant:

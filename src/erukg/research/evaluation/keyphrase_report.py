@@ -1,4 +1,4 @@
-"""Keyphrase results and ablations as JSON, equal to the last digit when run again, and as tables of that JSON."""
+"""Keyphrase results as JSON, equal to the last digit when run again, and as tables of that JSON."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from erukg.research.evaluation.ablations import STUDIES, Study
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.ground_truth import PROTOCOLS, ground_truth
-from erukg.research.evaluation.keyphrases import COMPARED, Comparison, SystemResult
+from erukg.research.evaluation.keyphrases import Comparison, SystemResult
 from erukg.research.evaluation.metrics import Scores, average
 from erukg.research.evaluation.reporting import comparison_table, make_table, percent, report_head
 from erukg.research.evaluation.semantic import SEMANTIC_KINDS, SEMANTIC_METRICS
 
-__all__ = ["ablations_json", "print_ablations", "print_report", "set_json", "to_json"]
+__all__ = ["print_report", "set_json", "system_json", "to_json"]
 
 # The figures a kind is judged by come first.
 _COLUMNS = {
     "present": ("F@5", "F@10", "P@5", "R@5", "P@10", "R@10"),
     "absent": ("R@5", "R@10", "F@5", "F@10", "P@5", "P@10"),
 }
-_ABLATION_FIGURES = tuple((kind, metric) for kind, metrics in COMPARED.items() for metric in metrics)
 
 
 def to_json(
@@ -40,30 +37,8 @@ def to_json(
         **report_head("keyphrases"),
         **({} if semantic is None else {"semantic": dict(semantic)}),
         "sets": [set_json(dataset) for dataset in datasets],
-        "systems": [_system_json(result) for result in results],
+        "systems": [system_json(result) for result in results],
         "comparisons": [dataclasses.asdict(c) for c in comparisons],
-    }
-
-
-def ablations_json(
-    datasets: Sequence[Dataset], studies: Sequence[Study], results: Sequence[Sequence[SystemResult]], paper: bool
-) -> dict[str, Any]:
-    """Likewise for ablations; `paper`: the settings that were varied are the paper's."""
-    return {
-        **report_head("ablations"),
-        "paper": paper,
-        "sets": [set_json(dataset) for dataset in datasets],
-        "studies": [
-            {
-                "name": study.name,
-                "title": STUDIES[study.name],
-                "variants": [
-                    {"label": variant.label, "value": variant.value, **_system_json(result)}
-                    for variant, result in zip(study.variants, found, strict=True)
-                ],
-            }
-            for study, found in zip(studies, results, strict=True)
-        ],
     }
 
 
@@ -76,7 +51,8 @@ def set_json(dataset: Dataset) -> dict[str, Any]:
     return {"name": dataset.name, "sha256": dataset.sha256, "documents": len(dataset), "gold": gold}
 
 
-def _system_json(result: SystemResult) -> dict[str, Any]:
+def system_json(result: SystemResult) -> dict[str, Any]:
+    """A system, what it was made of, and its scores."""
     out: dict[str, Any] = {
         "name": result.name,
         "not_run": result.not_run,
@@ -147,28 +123,3 @@ def _scores_table(
                 name = ""
         table.add_section()
     return table
-
-
-def print_ablations(console: Console, report: Mapping[str, Any]) -> None:
-    """By study and protocol a table in percent: present F@5 and F@10, absent R@5 and R@10, on average and by set."""
-    figures = " ".join(f"{metric:>4}" for _, metric in _ABLATION_FIGURES)
-    for study in report["studies"]:
-        for protocol in PROTOCOLS:
-            table = make_table(f"{study['name']}: {study['title']}, protocol '{protocol}' (%)", "variant")
-            for name in ("average", *(s["name"] for s in report["sets"])):
-                table.add_column(f"{name}\n{figures}", justify="right", no_wrap=True)
-            notes = []
-            for variant in study["variants"]:
-                label = variant["label"]
-                if variant["not_run"] is not None:
-                    table.add_row(Text(label), "not run", *["–"] * len(report["sets"]))
-                    notes.append(f"{label}: not run: {variant['not_run']}")
-                    continue
-                scores = variant["scores"][protocol]
-                cells = [scores["average"], *scores["sets"].values()]
-                rows = (" ".join(f"{percent(cell[k][m]):>4}" for k, m in _ABLATION_FIGURES) for cell in cells)
-                table.add_row(Text(label), *rows)
-            if notes:
-                table.caption = Text("\n".join(notes))
-                table.caption_justify = "left"
-            console.print(table)

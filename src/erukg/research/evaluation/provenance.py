@@ -46,13 +46,18 @@ def describe_model(generator: KeyphraseGenerator) -> dict[str, Any]:
 
 
 def describe_collection(generator: KeyphraseGenerator) -> dict[str, Any] | None:
-    """How many documents it has, and the hash of its manifest, which itself holds the checksums of its parts."""
+    """How many documents it has, and the hash of its manifest, which itself holds the checksums of its parts.
+
+    `paper` is there, and true, where it was made as the paper's.
+    """
     background = generator.background
     if background is None:
         return None
     out: dict[str, Any] = {"made_with": background.fingerprint}
     if isinstance(background, Sized):
         out["documents"] = len(background)
+    if getattr(getattr(background, "manifest", None), "paper", False):
+        out["paper"] = True
     folder = getattr(background, "folder", None)
     if folder is not None:
         digest = hashlib.sha256()

@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from erukg.research.evaluation.ablation_report import described, interval
 from erukg.research.evaluation.ablations import STUDIES
 from erukg.research.evaluation.ground_truth import PROTOCOLS
 from erukg.research.evaluation.keyphrases import COMPARED
+from erukg.research.evaluation.reporting import percent
 from erukg.research.evaluation.results import charts, markdown, published
 from erukg.research.evaluation.results.charts import Plots
 from erukg.research.evaluation.results.runs import Run, Runs
@@ -23,39 +25,101 @@ _CURVES = {
     "collection": ("D: how many documents the collection has", "documents in the collection", True),
 }
 _KINDS = {"present": "Phrases in the text", "absent": "Phrases not in the text"}
+_SEARCH = ("R@1000", "R@100", "nDCG@10")  # the paper's first
 
 
 def ablation_part(runs: Runs, plots: Plots) -> Iterator[str]:
-    for number, ((paper, _), studies) in enumerate(_grouped(runs).items(), 1):
-        sets = studies[0][0].report["sets"]
+    for number, ((paper, *_), studies) in enumerate(_grouped(runs).items(), 1):
+        report = studies[0][0].report
+        sets = report["sets"]
         names = [s["name"] for s in sets]
         sizes = ", ".join(f"{s['name']} ({s['documents']:,} documents)" for s in sets)
+        first = f" (the first {report['limit']} documents of each)" if report.get("limit") else ""
         whose = "the paper's settings" if paper else "the settings as they are"
         yield f"## Ablations with {whose}\n"
-        yield f"On {sizes}. Cells: present F@5 / F@10 · absent R@5 / R@10 (%).\n"
+        yield f"On {sizes}{first}. Cells: present F@5 / F@10 · absent R@5 / R@10 (%).\n"
+        if (collection := _collection_of(report)) is not None:
+            yield f"{described(collection)}\n"
         for run, study in studies:
             yield f"### {study['name']}: {study['title']}\n"
             yield from _curves(study, names, number, plots)
             for protocol in PROTOCOLS:
                 if any(not variant.get("not_run") for variant in study["variants"]) or protocol == _PROTOCOL:
                     yield f"Protocol `{protocol}`\n\n{markdown.ablation_table(study, protocol, names)}"
+            yield from _differences(study)
+            if "retrieval" in run.report:
+                yield from _searches(study, run.report["retrieval"])
             yield _made_of(study, run)
 
 
 _Studies: TypeAlias = list[tuple[Run, Mapping[str, Any]]]
 
 
-def _grouped(runs: Runs) -> dict[tuple[bool, str], _Studies]:
-    """Studies by whether the paper's settings were varied and on which sets, whichever files they come from."""
-    out: dict[tuple[bool, str], _Studies] = {}
+def _grouped(runs: Runs) -> dict[tuple[bool, str, str], _Studies]:
+    """Studies by whether the paper's settings were varied, on which sets and over which collection, from any files."""
+    out: dict[tuple[bool, str, str], _Studies] = {}
     for run in runs.ablations:
         sets = json.dumps([[s["name"], s["sha256"], s["documents"]] for s in run.report["sets"]])
-        group = out.setdefault((bool(run.report.get("paper")), sets), [])
+        collection = (_collection_of(run.report) or {}).get("manifest", "")
+        group = out.setdefault((bool(run.report.get("paper")), sets, collection), [])
         group += [(run, study) for study in run.report["studies"]]
     for group in out.values():
         order = list(STUDIES)
         group.sort(key=lambda item: order.index(item[1]["name"]) if item[1]["name"] in order else len(order))
     return dict(sorted(out.items(), key=lambda item: item[0][0]))
+
+
+def _collection_of(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The collection of a run's studies; one that does not name it has that of the first variant with one."""
+    if "collection" in report:
+        named: Mapping[str, Any] | None = report["collection"]
+        return named
+    variants = (variant for study in report["studies"] for variant in study["variants"])
+    found = ((variant.get("description") or {}).get("collection") for variant in variants)
+    first = next(filter(None, found), None)
+    return None if first is None else {"name": "not named", **first}
+
+
+def _differences(study: Mapping[str, Any]) -> Iterator[str]:
+    """Every variant minus the one it is compared with, on average; in bold where the interval is on one side of 0."""
+    figures = [(kind, metric) for kind, metrics in COMPARED.items() for metric in metrics]
+    rows = []
+    for variant in study["variants"]:
+        found = {
+            (each["kind"], each["metric"]): each
+            for each in variant.get("differences", ())
+            if each.get("protocol") == _PROTOCOL
+        }
+        if found:
+            cells = (_shown(found[figure]) if figure in found else "–" for figure in figures)
+            rows.append([f"{variant['label']} minus {variant['against']}", *cells])
+    if rows:
+        header = ["difference on average", *(f"{kind} {metric}" for kind, metric in figures)]
+        yield f"Points with 95 % interval, protocol `{_PROTOCOL}`\n\n{markdown.table(header, rows)}"
+
+
+def _shown(difference: Mapping[str, Any]) -> str:
+    sure = difference["low"] > 0 or difference["high"] < 0
+    return f"**{interval(difference)}**" if sure else interval(difference)
+
+
+def _searches(study: Mapping[str, Any], how: Mapping[str, Any]) -> Iterator[str]:
+    """What each variant's phrases do for search, with the difference from the one that it is compared with."""
+    searched = [variant for variant in study["variants"] if "retrieval" in variant]
+    if not searched:
+        return
+    plain = how["bm25"]["average"]
+    rows = [["BM25 without phrases", *(percent(plain[measure]) for measure in _SEARCH)]]
+    for variant in searched:
+        beside = {each["metric"]: each for each in variant["differences"] if "kind" not in each}
+        scores = variant["retrieval"]["average"]
+        cells = (f"{percent(scores[m])} {_shown(beside[m])}" if m in beside else percent(scores[m]) for m in _SEARCH)
+        rows.append([variant["label"], *cells])
+    sets = ", ".join(one["name"] for one in how["sets"])
+    yield (
+        f"Search, {how['phrases']} present and {how['phrases']} absent phrases behind the query, average of {sets} "
+        f"(%)\n\n{markdown.table(['variant', *_SEARCH], rows)}"
+    )
 
 
 def _made_of(study: Mapping[str, Any], run: Run) -> str:
@@ -90,6 +154,7 @@ def _curves(study: Mapping[str, Any], names: Sequence[str], number: int, plots: 
     subtitle = f"Percent, average over {what}, protocol '{_PROTOCOL}'"
     theirs = published.NEIGHBOURS if study["name"] == "neighbours" and whole else {}
     panels = _panels(placed, apart, lambda scores: scores["average"], theirs)
+    panels += _search_panel(placed)
     yield plots.add(study["name"], number, title, charts.curves(title, subtitle, axis, panels, ticks, log=log))
     same = [name for name in names if published.known_set(name) == published.ALPHA_BETA_SET]
     if study["name"] == "alpha-beta" and same and len(names) > 1:
@@ -124,3 +189,15 @@ def _panels(
             theirs = [charts.Curve(f"{m}, paper", points, True) for m, points in in_paper.get(kind, {}).items()]
             out.append(charts.Panel(_KINDS[kind], [*curves, *theirs], levels))
     return out
+
+
+def _search_panel(placed: Sequence[Mapping[str, Any]]) -> list[charts.Panel]:
+    """The curves of search, where variants were searched with."""
+    searched = [variant for variant in placed if "retrieval" in variant]
+    if len(searched) < 2:
+        return []
+    curves = [
+        charts.Curve(m, [(float(v["value"]), 100 * v["retrieval"]["average"][m]) for v in searched])
+        for m in _SEARCH[:2]
+    ]
+    return [charts.Panel("Search with them", curves)]
