@@ -23,6 +23,7 @@ _EVALUATION = "research/evaluation"
 _CODE = ("core", "backends", "collection", "io", "generator.py", "languages.py", "taggers.py", "research/baselines")
 _CODE_OF_TASKS = {
     "retrieval": (f"{_EVALUATION}/retrieval",),
+    "ablations": (f"{_EVALUATION}/retrieval",),
     "speed": ("research/benchmark",),
     "throughput": ("research/benchmark",),
 }
