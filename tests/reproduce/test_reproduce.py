@@ -258,6 +258,9 @@ def test_what_is_asked_for_must_exist(tmp_path: Path) -> None:
     assert reproduce("-o", tmp_path).exit_code == 2
     assert reproduce(tmp_path, "--quick", "--readme", "README.md").exit_code == 2
     assert reproduce("--pages", "-o", tmp_path).exit_code == 1
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "README.md").write_text("No documents here.")
+    assert "corpus" not in Parts(Given(tmp_path))
     (tmp_path / "a,b" / "copyrnn").mkdir(parents=True)
     (tmp_path / "a,b" / "copyrnn" / "weights").write_text("")
     with pytest.raises(InputError, match="comma"):
