@@ -221,7 +221,7 @@ def test_a_set_that_cannot_be_read_stops_its_steps_alone(tmp_path: Path, tiny_mo
     steps = choose_steps(["baselines", "dev"])
     baselines, dev = run_steps(steps, parts, Results(tmp_path / "out", tmp_path / "store"))
     assert (baselines.status, dev.status) == ("made", "not run")
-    assert set(baselines.lacking) == {"textrank:tagger={tagger}", "multipartiterank:tagger={tagger}", "tfidf:{corpus}"}
+    assert set(baselines.lacking) == {"textrank:tagger=…", "multipartiterank:tagger=…", "tfidf:…"}
     assert "bad.jsonl, line 1" in dev.reason
 
 
@@ -256,6 +256,9 @@ def test_what_is_asked_for_must_exist(tmp_path: Path) -> None:
     assert reproduce("-o", tmp_path).exit_code == 2
     assert reproduce(tmp_path, "--quick", "--readme", "README.md").exit_code == 2
     assert reproduce("--pages", "-o", tmp_path).exit_code == 1
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "README.md").write_text("No documents here.")
+    assert "corpus" not in Parts(Given(tmp_path))
     (tmp_path / "a,b" / "copyrnn").mkdir(parents=True)
     (tmp_path / "a,b" / "copyrnn" / "weights").write_text("")
     with pytest.raises(InputError, match="comma"):

@@ -14,7 +14,7 @@ from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.keyphrases import Progress
 from erukg.research.evaluation.retrieval.beir import SetFiles, find_sets
 from erukg.research.evaluation.systems import System, SystemOptions, make_system
-from erukg.research.reproduce.parts import Parts
+from erukg.research.reproduce.parts import Parts, corpus_files
 from erukg.research.reproduce.plan import Step
 from erukg.research.reproduce.small import QUICK, build_sizes, quick_sets
 
@@ -113,7 +113,7 @@ def _ablations(work: Work) -> Mapping[str, Any]:
     if "corpus" in used and "collection" in work.step.studies:
         where = work.store / "collections" / parts.content_hash("corpus")[:16]
         collections |= build_sizes(
-            parts.path("corpus"),
+            corpus_files(parts.path("corpus")),
             where,
             parts.given.model,
             quick=work.quick,
