@@ -144,7 +144,8 @@ def rewrite(folder: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 3}, "has collection format '3', this program reads 1 to 2; update erukg"),
+        ({"version": 4}, "has collection format '4', this program reads 1 to 3; update erukg"),
+        ({"paper": True}, "checksum does not fit"),
         ({"version": None}, "has collection format 'None'"),
         ({"format": "zip"}, "not the manifest of a collection"),
         ({"number": 10**6}, "checksum does not fit"),

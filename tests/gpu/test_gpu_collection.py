@@ -23,6 +23,8 @@ from erukg.collection import Collection, verify  # noqa: E402
 from erukg.collection.analyser import ModelAnalyser  # noqa: E402
 from erukg.collection.build import add, build  # noqa: E402
 from erukg.collection.encoded import EncodedDocument  # noqa: E402
+from erukg.collection.manifest import read_manifest  # noqa: E402
+from erukg.core.settings import Settings  # noqa: E402
 from erukg.core.streams import Answer, attempt  # noqa: E402
 from erukg.errors import InputError  # noqa: E402
 from erukg.gpu import DeviceAnalyser  # noqa: E402
@@ -73,6 +75,17 @@ def test_same_collection(bert: Path, analyser: DeviceAnalyser, tiny_corpus: Path
     a, b = (c.neighbourhood(json.loads(lines[3])["abstract"], 10) for c in (ours, theirs))
     np.testing.assert_array_equal(a.documents, b.documents)
     np.testing.assert_array_equal(a.phrase_ids, b.phrase_ids)
+
+
+def test_the_papers_collection(bert: Path, tiny_corpus: Path, tmp_path: Path) -> None:
+    by_f = Settings.paper_collection()
+    device = DeviceAnalyser(TorchBackend.load(bert, device="cpu"), workers=1, settings=by_f)
+    for name, made in (("stream", device), ("plain", ModelAnalyser(OnnxBackend.load(bert), settings=by_f))):
+        build(tmp_path / name, [tiny_corpus], made, most_terms=255, glossary_documents=3)
+        assert read_manifest(tmp_path / name).paper
+    ours, theirs = (Collection.open(tmp_path / name).glossary for name in ("stream", "plain"))
+    assert ours.phrases(np.arange(len(ours))) == theirs.phrases(np.arange(len(theirs)))
+    assert len(ours) > 0
 
 
 class Picky:
