@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from erukg.cli import app
 from erukg.errors import InputError
+from erukg.research.evaluation.results import write_results
 from erukg.research.reproduce import PARTS, STEPS, Given, Parts, Results, choose_steps, run_steps
 from erukg.research.reproduce.plan import parts_of
 from erukg.research.reproduce.tasks import TASKS
@@ -134,6 +135,25 @@ def test_finished_steps_are_kept_until_their_inputs_change(
     finally:
         changed.write_text(queries)
     assert [outcome.status for outcome in third] == ["stored", "made", "stored"]
+
+
+def test_trained_baselines_have_their_place_on_the_page(quick: tuple[Path, Result], tmp_path: Path) -> None:
+    """As `copyrnn` and `retrieval-copyrnn` store them: with models that are described in another way than erukg's."""
+    folder, _ = quick
+    found, searched = run_of(folder, "quick-baselines"), run_of(folder, "quick-retrieval")
+    model = {"name": "copyrnn", "sha256": "0" * 64, "card": {"baseline": "copyrnn"}}
+    found["systems"] = [{**found["systems"][0], "name": "copyrnn:copyrnn", "description": {"model": model}}]
+    method = next(method for method in searched["methods"] if method["name"] == "query-appended")
+    method["name"], method["description"]["query_expansion"]["model"] = "query-appended copyrnn:copyrnn", model
+    searched |= {"methods": [method], "comparisons": []}
+    for name, report in (("kp", found), ("search", searched)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(report))
+    write_results([tmp_path / "kp.json", tmp_path / "search.json"], tmp_path / "out")
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "| CopyRNN | " in page
+    assert "| *CopyRNN (supervised), in the paper* |" in page
+    assert "**Training.**" in page
+    assert "| query-appended, CopyRNN | " in page
 
 
 def test_quick_and_whole_runs_never_share_a_folder(
