@@ -161,7 +161,7 @@ def test_search_with_the_phrases_of_a_variant(
     assert "search with 10 phrases of each kind" in text
     assert {each["metric"] for each in variants["10"]["differences"]} >= {"R@1000", "R@100", "nDCG@10"}
     page = write_results([out], tmp_path / "page")[0].read_text()
-    assert f"Collection: {tiny_collection.name}, 120 documents (" in page
+    assert f"Collection: {tiny_collection.name}, 120 documents, not made as the paper's (" in page
     assert "(the first 2 documents of each)" in page
     assert "| 10 minus 100 | " in page
     assert "| BM25 without phrases | " in page

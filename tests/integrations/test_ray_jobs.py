@@ -270,6 +270,9 @@ def test_collections_are_those_of_a_local_build(
         assert all(ours.titles(a.documents))
     result = command("collection", "build", tmp_path / "ray", source, *options)
     assert (result.exit_code, "already holds a collection" in said(result)[-1]) == (1, True)
+    command("collection", "build", tmp_path / "paper", source, "--engine", "ray", "--partition", 60, "--paper")
+    assert Collection.open(tmp_path / "paper").manifest.paper
+    assert not ours.manifest.paper
 
 
 def test_a_pipeline_of_ones_own(cluster: Any, tiny_model: Path, tiny_collection: Path, corpus: Path) -> None:

@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from erukg.cli import app
 from erukg.errors import InputError
+from erukg.research.evaluation.results import write_results
 from erukg.research.reproduce import PARTS, STEPS, Given, Parts, Results, choose_steps, run_steps
 from erukg.research.reproduce.plan import parts_of
 from erukg.research.reproduce.tasks import TASKS
@@ -103,10 +104,8 @@ def test_quick_runs_hold_little_and_no_paths(quick: tuple[Path, Result], data: P
     assert [s["name"] for s in run_of(folder, "quick-baselines")["systems"]][-1] == "tfidf:acm.jsonl"
     assert run_of(folder, "quick-readers")["sets"][0]["documents"] == 20
     assert run_of(folder, "quick-dev")["sets"][0]["documents"] == 20
-    assert {m["name"] for m in run_of(folder, "quick-retrieval-neighbours")["methods"]} >= {
-        "bm25",
-        "query-appended erukg-generate:paper,neighbours=10",
-    }
+    neighbours = next(s for s in run_of(folder, "quick-ablations-paper")["studies"] if s["name"] == "neighbours")
+    assert all("R@1000" in variant["retrieval"]["average"] for variant in neighbours["variants"])
     sizes = next(s for s in run_of(folder, "quick-ablations")["studies"] if s["name"] == "collection")["variants"]
     assert [v["label"].partition(",")[0] for v in sizes if not v["not_run"]] == [
         "none",
@@ -136,6 +135,25 @@ def test_finished_steps_are_kept_until_their_inputs_change(
     finally:
         changed.write_text(queries)
     assert [outcome.status for outcome in third] == ["stored", "made", "stored"]
+
+
+def test_trained_baselines_have_their_place_on_the_page(quick: tuple[Path, Result], tmp_path: Path) -> None:
+    """As `copyrnn` and `retrieval-copyrnn` store them: with models that are described in another way than erukg's."""
+    folder, _ = quick
+    found, searched = run_of(folder, "quick-baselines"), run_of(folder, "quick-retrieval")
+    model = {"name": "copyrnn", "sha256": "0" * 64, "card": {"baseline": "copyrnn"}}
+    found["systems"] = [{**found["systems"][0], "name": "copyrnn:copyrnn", "description": {"model": model}}]
+    method = next(method for method in searched["methods"] if method["name"] == "query-appended")
+    method["name"], method["description"]["query_expansion"]["model"] = "query-appended copyrnn:copyrnn", model
+    searched |= {"methods": [method], "comparisons": []}
+    for name, report in (("kp", found), ("search", searched)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(report))
+    write_results([tmp_path / "kp.json", tmp_path / "search.json"], tmp_path / "out")
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "| CopyRNN | " in page
+    assert "| *CopyRNN (supervised), in the paper* |" in page
+    assert "**Training.**" in page
+    assert "| query-appended, CopyRNN | " in page
 
 
 def test_quick_and_whole_runs_never_share_a_folder(
@@ -223,7 +241,7 @@ def test_a_set_that_cannot_be_read_stops_its_steps_alone(tmp_path: Path, tiny_mo
     steps = choose_steps(["baselines", "dev"])
     baselines, dev = run_steps(steps, parts, Results(tmp_path / "out", tmp_path / "store"))
     assert (baselines.status, dev.status) == ("made", "not run")
-    assert set(baselines.lacking) == {"textrank:tagger={tagger}", "multipartiterank:tagger={tagger}", "tfidf:{corpus}"}
+    assert set(baselines.lacking) == {"textrank:tagger=…", "multipartiterank:tagger=…", "tfidf:…"}
     assert "bad.jsonl, line 1" in dev.reason
 
 
@@ -258,6 +276,9 @@ def test_what_is_asked_for_must_exist(tmp_path: Path) -> None:
     assert reproduce("-o", tmp_path).exit_code == 2
     assert reproduce(tmp_path, "--quick", "--readme", "README.md").exit_code == 2
     assert reproduce("--pages", "-o", tmp_path).exit_code == 1
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "README.md").write_text("No documents here.")
+    assert "corpus" not in Parts(Given(tmp_path))
     (tmp_path / "a,b" / "copyrnn").mkdir(parents=True)
     (tmp_path / "a,b" / "copyrnn" / "weights").write_text("")
     with pytest.raises(InputError, match="comma"):

@@ -82,7 +82,7 @@ def print_ablations(console: Console, report: Mapping[str, Any]) -> None:
     Below each, how far every variant is from the one it is compared with, and what its phrases do for search.
     """
     if report["collection"] is not None:
-        console.print(Text(described(report["collection"])), soft_wrap=True)
+        console.print(Text(described(report["collection"], report["paper"])), soft_wrap=True)
     for study in report["studies"]:
         for protocol in PROTOCOLS:
             console.print(_scores(study, protocol, [s["name"] for s in report["sets"]]))
@@ -94,10 +94,10 @@ def print_ablations(console: Console, report: Mapping[str, Any]) -> None:
             console.print(_searches(study, report["retrieval"]))
 
 
-def described(collection: Mapping[str, Any]) -> str:
-    """A collection in words."""
+def described(collection: Mapping[str, Any], paper: bool) -> str:
+    """A collection in words; with the `paper`'s settings it is said when it is not made as the paper's."""
     size = f", {collection['documents']:,} documents" if "documents" in collection else ""
-    how = ", made as the paper's" if collection.get("paper") else ""
+    how = ", made as the paper's" if collection.get("paper") else ", not made as the paper's" if paper else ""
     manifest = f" ({collection['manifest'][:12]})" if "manifest" in collection else ""
     return f"Collection: {collection['name']}{size}{how}{manifest}."
 

@@ -15,7 +15,7 @@ from erukg.errors import InputError
 from erukg.research.evaluation.provenance import source_hash
 from erukg.research.reproduce.plan import BASELINES, Step, parts_of
 
-__all__ = ["Given", "Parts"]
+__all__ = ["Given", "Parts", "corpus_files"]
 
 _TFIDF_CORPUS = "acm.jsonl"
 _EVALUATION = "research/evaluation"
@@ -23,6 +23,7 @@ _EVALUATION = "research/evaluation"
 _CODE = ("core", "backends", "collection", "io", "generator.py", "languages.py", "taggers.py", "research/baselines")
 _CODE_OF_TASKS = {
     "retrieval": (f"{_EVALUATION}/retrieval",),
+    "ablations": (f"{_EVALUATION}/retrieval",),
     "speed": ("research/benchmark",),
     "throughput": ("research/benchmark",),
 }
@@ -57,6 +58,8 @@ class Parts:
         self.given = given
         found = {name: _absolute(path) for name, path in _places(given).items() if path is not None}
         self._found: dict[str, Path | str] = {name: path for name, path in found.items() if _is_there(path)}
+        if "corpus" in self._found and not corpus_files(self.path("corpus")):
+            del self._found["corpus"]
         if given.tagger is not None:
             self._found["tagger"] = given.tagger
         self._hashes: dict[str, str] = {}
@@ -88,7 +91,7 @@ class Parts:
 
     def _filled(self, name: str) -> str:
         if name == "corpus":
-            files = sorted(path for path in self.path(name).iterdir() if ".jsonl" in path.name)
+            files = corpus_files(self.path(name))
             chosen = next((path for path in files if path.name.startswith(_TFIDF_CORPUS)), files[0])
             return _plain(chosen)
         return str(self._found[name]) if name == "tagger" else _plain(self.path(name))
@@ -109,7 +112,7 @@ class Parts:
         """A hash of everything that decides the step's figures: what it does, its parts, the models, and the code."""
         parts = {name: self.content_hash(name) for name in step.parts if name in self}
         described = {
-            "step": asdict(step),
+            "step": {name: value for name, value in asdict(step).items() if name not in ("fills", "on_page")},
             "quick": quick,
             "parts": parts,
             "models": self._models,
@@ -139,6 +142,11 @@ class Parts:
                 inside = [part] if part.is_file() else [path for path in sorted(part.rglob("*")) if path.is_file()]
                 self._hashes[name] = _digest(inside, part)
         return self._hashes[name]
+
+
+def corpus_files(folder: Path) -> list[Path]:
+    """The documents of a corpus, by name."""
+    return sorted(path for path in folder.iterdir() if path.is_file() and ".jsonl" in path.name)
 
 
 def _places(given: Given) -> dict[str, Path | None]:

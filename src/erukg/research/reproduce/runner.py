@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -114,7 +115,7 @@ def _run_step(step: Step, parts: Parts, results: Results, threads: int | None, p
     if step.rows and not rows:
         every = [part for row in lost.values() for part in row]
         return Outcome(step, left, f"needs one of: {_named(dict.fromkeys(every))}")
-    lacking = {row: f"needs {_named(names)}" for row, names in lost.items()}
+    lacking = {re.sub(r"\{.+?\}", "…", row): f"needs {_named(names)}" for row, names in lost.items()}
     lacking |= {name: f"needs {_named([name])}" for name in parts.missing(step.uses)}
     began = time.monotonic()
     try:

@@ -62,7 +62,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def build_sizes(
-    corpus: Path,
+    corpus: Sequence[Path],
     folder: Path,
     model: str | None,
     *,
@@ -76,11 +76,10 @@ def build_sizes(
     corpus.
     """
     sizes = _QUICK_SIZES if quick else _SIZES
-    files = sorted(path for path in corpus.iterdir() if ".jsonl" in path.name)
     sources = [folder / f"{'quick-' if quick else ''}{size}.jsonl" for size in sizes]
     if not all(source.is_file() for source in sources):
         folder.mkdir(parents=True, exist_ok=True)
-        for source, rows in zip(sources, _draw(files, sizes, _QUICK_CORPUS if quick else None), strict=True):
+        for source, rows in zip(sources, _draw(corpus, sizes, _QUICK_CORPUS if quick else None), strict=True):
             _write(source, map(json.dumps, rows))
     from erukg.collection.build import build
 

@@ -12,8 +12,9 @@ from erukg.research.benchmark import Plan, run_benchmark
 from erukg.research.evaluation import load_sets
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.keyphrases import Progress
+from erukg.research.evaluation.retrieval.beir import SetFiles, find_sets
 from erukg.research.evaluation.systems import System, SystemOptions, make_system
-from erukg.research.reproduce.parts import Parts
+from erukg.research.reproduce.parts import Parts, corpus_files
 from erukg.research.reproduce.plan import Step
 from erukg.research.reproduce.small import QUICK, build_sizes, quick_sets
 
@@ -66,6 +67,11 @@ class Work:
         part = "dev" if "dev" in self.step.needs else "test"
         return [dataset.first(self.limit) for dataset in load_sets([self.parts.path(part)])]
 
+    def searched(self) -> list[SetFiles]:
+        """The retrieval sets, cut down for a quick run."""
+        folder = self.parts.path("retrieval")
+        return find_sets(quick_sets(folder, self.store / "quick") if self.quick else [folder])
+
 
 def _keyphrases(work: Work) -> Mapping[str, Any]:
     from erukg.research.evaluation.keyphrase_report import to_json
@@ -76,12 +82,9 @@ def _keyphrases(work: Work) -> Mapping[str, Any]:
 
 
 def _retrieval(work: Work) -> Mapping[str, Any]:
-    from erukg.research.evaluation.retrieval import METHODS, compare_all, evaluate, find_sets, make_methods
+    from erukg.research.evaluation.retrieval import METHODS, compare_all, evaluate, make_methods
     from erukg.research.evaluation.retrieval.retrieval_report import to_json
 
-    sets = [work.parts.path("retrieval")]
-    if work.quick:
-        sets = quick_sets(sets[0], work.store / "quick")
     t5 = work.parts.path("doct5query") if "doct5query" in work.step.uses and "doct5query" in work.parts else None
     systems = work.systems()
     methods = make_methods(work.step.methods or list(METHODS), systems, t5=t5)
@@ -89,13 +92,14 @@ def _retrieval(work: Work) -> Mapping[str, Any]:
         own = f" {systems[0].name}"
         plain = {method.name for method in make_methods([n for n in work.step.methods if n in ("bm25", "rm3-30")])}
         methods = [m if m.name in plain else replace(m, name=f"{m.name}{own}") for m in methods]
-    summaries, results = evaluate(methods, find_sets(sets), work.store / "retrieval", work.progress)
+    summaries, results = evaluate(methods, work.searched(), work.store / "retrieval", work.progress)
     return to_json(summaries, results, compare_all(results, (), work.samples, 0, work.progress))
 
 
 def _ablations(work: Work) -> Mapping[str, Any]:
-    from erukg.research.evaluation.ablations import StudyInputs, make_studies, run_studies
-    from erukg.research.evaluation.keyphrase_report import ablations_json
+    from erukg.research.evaluation.ablation_report import to_json
+    from erukg.research.evaluation.ablation_runs import run_studies
+    from erukg.research.evaluation.ablations import StudyInputs, make_studies
 
     parts, used = work.parts, [name for name in work.step.uses if name in work.parts]
     models: dict[str, str] = {}
@@ -109,7 +113,7 @@ def _ablations(work: Work) -> Mapping[str, Any]:
     if "corpus" in used and "collection" in work.step.studies:
         where = work.store / "collections" / parts.content_hash("corpus")[:16]
         collections |= build_sizes(
-            parts.path("corpus"),
+            corpus_files(parts.path("corpus")),
             where,
             parts.given.model,
             quick=work.quick,
@@ -120,8 +124,11 @@ def _ablations(work: Work) -> Mapping[str, Any]:
     fp32 = str(parts.path("fp32")) if "fp32" in used else None
     datasets = work.datasets()
     studies = make_studies(work.step.studies, StudyInputs(work.options, models, collections, tagger, fp32))
-    results = run_studies(studies, datasets, work.store / "keyphrases", work.progress)
-    return ablations_json(datasets, studies, results, work.step.paper)
+    searched = work.searched() if "retrieval" in used else []
+    results = run_studies(
+        studies, datasets, work.store / "keyphrases", work.progress, retrieval=searched, samples=work.samples
+    )
+    return to_json(datasets, studies, results, work.limit)
 
 
 def _case(work: Work) -> Mapping[str, Any]:
@@ -164,9 +171,9 @@ def _timed(work: Work, part: str, each: int, against: tuple[str, ...] = ()) -> M
     sets = load_sets([work.parts.path("test")])
     chosen = [dataset for dataset in sets if dataset.name.lower().startswith(_TIMED)] or sets
     count = _TIMED_QUICK if work.quick else each
-    texts = [record.text for dataset in chosen for record in dataset.first(count).records]
+    texts = {dataset.name: [record.text for record in dataset.first(count).records] for dataset in chosen}
     plan = (Plan.quick() if work.quick else Plan.full()).with_changes(
-        model=given.model, collection=given.collection, against=against, tagger=given.tagger, documents=len(texts)
+        model=given.model, collection=given.collection, against=against, tagger=given.tagger, documents=count
     )
     report = run_benchmark(
         plan.with_parts([part]), texts, lambda what, done, total: work.progress(what, "", done, total)

@@ -39,7 +39,7 @@ def ablation_part(runs: Runs, plots: Plots) -> Iterator[str]:
         yield f"## Ablations with {whose}\n"
         yield f"On {sizes}{first}. Cells: present F@5 / F@10 · absent R@5 / R@10 (%).\n"
         if (collection := _collection_of(report)) is not None:
-            yield f"{described(collection)}\n"
+            yield f"{described(collection, paper)}\n"
         for run, study in studies:
             yield f"### {study['name']}: {study['title']}\n"
             yield from _curves(study, names, number, plots)

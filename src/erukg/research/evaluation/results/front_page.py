@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from erukg.errors import InputError
 from erukg.io.publish import publish_text
@@ -56,6 +56,7 @@ _TESTS: Mapping[str, Callable[[float, float], bool]] = {
     ">": lambda a, b: a > b,
     "=": lambda a, b: a == b,
 }
+_T = TypeVar("_T")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _SEARCHED = ("CISI", "Cranfield", "CSFCube", "DORIS-MAE", "NFCorpus", "SCIDOCS", "SciFact", "TREC-COVID")
 """Retrieval sets whose names are written otherwise than their folders."""
@@ -209,7 +210,7 @@ class _Figures:
         return _first([group for group in self.runs.keyphrases if published.average_of(group.names)])
 
 
-def _first(runs: Sequence[Any]) -> Any:
+def _first(runs: Sequence[_T]) -> _T:
     if not runs:
         raise _MissingFigureError
     return runs[0]

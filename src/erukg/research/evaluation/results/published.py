@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 __all__ = ["ABSENT", "ALPHA_BETA", "ALPHA_BETA_SET", "COUNTERPARTS", "NEIGHBOURS", "PRESENT", "RETRIEVAL", "SEARCHED"]
-__all__ += ["SETS", "SHOWN", "SIZES", "average_of", "known_set", "retrieval_set"]
+__all__ += ["SETS", "SHOWN", "SIZES", "TRAINED", "average_of", "known_set", "retrieval_set"]
 
 Pair: TypeAlias = tuple[float, float]
 
@@ -65,8 +65,15 @@ COUNTERPARTS = {
     "multipartiterank": "MultipartiteRank",
     "embedrank": "EmbedRank (SBERT)",
     "promptrank": "PromptRank",
+    "autokeygen": "AutoKeyGen",
+    "uokg": "UOKG",
+    "tpg": "TPG",
+    "copyrnn": "CopyRNN (supervised)",
 }
 """Baselines of this package and what the paper calls them."""
+
+TRAINED = ("autokeygen", "uokg", "tpg", "copyrnn")
+"""Those of them that learn."""
 
 ALPHA_BETA_SET = "kp20k"
 ALPHA_BETA: Mapping[str, Mapping[str, Sequence[Pair]]] = {

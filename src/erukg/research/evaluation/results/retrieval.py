@@ -101,7 +101,7 @@ def _models(method: Mapping[str, Any]) -> Iterator[str]:
     described = method.get("description") or {}
     for part in ("query_expansion", "document_expansion", "encoder"):
         model = (described.get(part) or {}).get("model")
-        if isinstance(model, Mapping):
+        if isinstance(model, Mapping) and "weights" in model:  # one of this package's; others are named by the method
             yield f"{model.get('name', 'a model')} ({str(model['weights'])[:12]})"
 
 

@@ -31,6 +31,11 @@ What differs besides the systems themselves:
   Krapivin is the split of 460 documents.
 """
 
+_TRAINED = """\
+- **Training.** Baselines that learn were trained anew, on other documents than the paper's and for as long as the cards
+  in their folders say.
+"""
+
 
 def keyphrase_part(runs: Runs, plots: Plots) -> Iterator[str]:
     for number, group in enumerate(runs.keyphrases, 1):
@@ -160,6 +165,8 @@ def _calibration(group: Group) -> Iterator[str]:
     yield "Present phrases, protocol `paper`, F@5 / F@10 (%): measured here, in the paper, and the difference.\n"
     yield markdown.table(["system", *known, "average"], rows)
     yield _WHY
+    if any(str(system["name"]).partition(":")[0] in published.TRAINED for system in group.run):
+        yield _TRAINED
 
 
 def _calibration_rows(system: Mapping[str, Any], name: str, group: Group, known: list[str]) -> list[list[str]]:
