@@ -129,6 +129,16 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
     Step(
+        name="paper",
+        task="keyphrases",
+        needs=("test", "paper-collection"),
+        fills=(_TABLE_1, _FRONT, _KEYPHRASES),
+        rows=(
+            "erukg-generate:paper,collection={paper-collection}",
+            "erukg-generate:paper,model={base},collection={paper-collection}",
+        ),
+    ),
+    Step(
         name="baselines",
         task="keyphrases",
         needs=("test",),
@@ -201,8 +211,16 @@ STEPS: tuple[Step, ...] = (
         task="ablations",
         needs=("test",),
         uses=("tagger", "fp32", "variants", "corpus", "retrieval"),
-        fills=("paper: Figure 3", "paper: Table 4", "results: Ablations"),
-        studies=("neighbours", "pruning", "position", "tags", "precision", "references", "collection"),
+        fills=("paper: Table 4", "results: Ablations"),
+        studies=("neighbours", "pruning", "position", "tags", "precision", "collection"),
+    ),
+    Step(
+        name="ablations-references",
+        task="ablations",
+        needs=("test", "variants"),
+        uses=("retrieval",),
+        fills=("paper: Figure 3", "results: Ablations"),
+        studies=("references",),
     ),
     Step(
         name="ablations-paper",

@@ -23,8 +23,8 @@ __all__ = ["TASKS", "Work"]
 _SAMPLES, _QUICK_SAMPLES = 10_000, 500
 _TIMED = ("semeval", "inspec", "nus", "krapivin")  # the sets that the paper times
 _TIMED_EACH, _TIMED_SLOW, _TIMED_QUICK = 75, 25, 5  # documents of each
+_CONTROL = "control"  # the model that learned from every type of reference, as the others did from what they had
 _TYPES = {
-    "control": "all types, short training",
     "no-query": "without queries",
     "no-citation": "without citations",
     "no-title": "without titles",
@@ -104,12 +104,18 @@ def _ablations(work: Work) -> Mapping[str, Any]:
     parts, used = work.parts, [name for name in work.step.uses if name in work.parts]
     models: dict[str, str] = {}
     collections: dict[str, str] = {}
-    if "variants" in used:
+    options = work.options
+    if "variants" in used or "variants" in work.step.needs:
         folder = parts.path("variants")
         models = {_TYPES.get(path.name, path.name): str(path) for path in sorted(folder.iterdir()) if path.is_dir()}
         beside = folder.parent / "collections"
         inside = sorted(path for path in beside.iterdir() if path.is_dir()) if beside.is_dir() else []
         collections = {_TYPES.get(path.name, path.name): str(path) for path in inside}
+    if "references" in work.step.studies:
+        # What the others are compared with is the model that was trained as they were, over its own collection.
+        options = replace(options, model=models.pop(_CONTROL, None), collection=collections.pop(_CONTROL, None))
+        if options.model is None:
+            raise InputError(f"{parts.path('variants')} has no folder '{_CONTROL}', the model that saw every type.")
     if "corpus" in used and "collection" in work.step.studies:
         where = work.store / "collections" / parts.content_hash("corpus")[:16]
         collections |= build_sizes(
@@ -123,7 +129,7 @@ def _ablations(work: Work) -> Mapping[str, Any]:
     tagger = parts.given.tagger if "tagger" in used else None
     fp32 = str(parts.path("fp32")) if "fp32" in used else None
     datasets = work.datasets()
-    studies = make_studies(work.step.studies, StudyInputs(work.options, models, collections, tagger, fp32))
+    studies = make_studies(work.step.studies, StudyInputs(options, models, collections, tagger, fp32))
     searched = work.searched() if "retrieval" in used else []
     results = run_studies(
         studies, datasets, work.store / "keyphrases", work.progress, retrieval=searched, samples=work.samples
