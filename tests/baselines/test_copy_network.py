@@ -28,7 +28,7 @@ def test_words_of_texts() -> None:
 
 
 def test_documents_have_numbers_for_words_outside_the_vocabulary() -> None:
-    vocabulary = Vocabulary.of([["ice", "ice", "sea"], ["radar", "ice"]], size=len(SPECIALS) + 3)
+    vocabulary = Vocabulary.from_counts({"sea": 1, "radar": 1, "ice": 3, "<unk>": 9}, len(SPECIALS) + 3)
     assert vocabulary.words[len(SPECIALS) :] == ("ice", "radar", "sea")
     document = vocabulary.document(TEXT, 9)
     size = len(vocabulary)
