@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from erukg.errors import ModelError
 from erukg.research.baselines.neural.beam import beam_search
