@@ -157,8 +157,10 @@ def test_queries_lead_to_documents(tmp_path: Path) -> None:
         {"query": "what is it", "doc_text": "A text of its own.", "label": 1},
     ]
     contexts: list[dict[str, object]] = [
-        {"context": f"Radar sees ice (Smith et al., 2015) {n}.", "cited_id": "b", "citing_id": "z"} for n in range(20)
+        {"context": f"Radar images of ice (Smith et al., 2015) {n}.", "cited_id": "b", "citing_id": "z"}
+        for n in range(20)
     ]
+    contexts += [{"context": "We refer the reader to this.", "cited_id": "b", "citing_id": "z"}] * 9
     files = [write(tmp_path / f"{n}.jsonl", rows) for n, rows in enumerate((queries, PAPERS, contexts))]
     found = list(BASELINES["doct5query"].examples(files, 3))
     assert [example.text for example in found] == [
@@ -166,13 +168,15 @@ def test_queries_lead_to_documents(tmp_path: Path) -> None:
         PAPERS[0]["abstract"],
         f"{PAPERS[1]['title']}\n{PAPERS[1]['abstract']}",
         PAPERS[1]["abstract"],
+        PAPERS[2]["abstract"],
         "A text of its own.",
     ]
     assert found[0].targets == ("sparse search?",)
     assert found[1].targets == (PAPERS[0]["title"],)
     assert len(found[2].targets) == 8
-    assert all(target.startswith("Radar sees ice") and "Smith" not in target for target in found[2].targets)
+    assert all(target.startswith("Radar images of ice") and "Smith" not in target for target in found[2].targets)
     assert list(BASELINES["doct5query"].examples(files, 3)) == found
+    assert found[4].targets == (PAPERS[2]["title"],)
     with pytest.raises(TrainingError, match="No document has a query"):
         list(BASELINES["doct5query"].examples(files[1:2]))
 
