@@ -63,9 +63,11 @@ class Work:
         return [make_system(row, self.options) for row in self.rows]
 
     def datasets(self) -> list[Dataset]:
-        """The sets of keyphrases that the step needs."""
+        """The sets of keyphrases that the step is about; all where there are none of the names it has."""
         part = "dev" if "dev" in self.step.needs else "test"
-        return [dataset.first(self.limit) for dataset in load_sets([self.parts.path(part)])]
+        found = load_sets([self.parts.path(part)])
+        chosen = [dataset for dataset in found if dataset.name.lower().startswith(self.step.sets or "")] or found
+        return [dataset.first(self.limit) for dataset in chosen]
 
     def searched(self) -> list[SetFiles]:
         """The retrieval sets, cut down for a quick run."""
