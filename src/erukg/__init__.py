@@ -1,4 +1,4 @@
-"""Keyphrases, present in a text and absent from it, in milliseconds and without labelled data.
+"""Keyphrases, present in a text and absent from it, in milliseconds, by models trained without labelled data.
 
 >>> from erukg import KeyphraseGenerator
 >>> generator = KeyphraseGenerator.from_pretrained()

@@ -52,7 +52,7 @@ def _root(
         typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Keyphrases for any English text, in milliseconds and without labelled data."""
+    """Keyphrases for any English text, in milliseconds, by models trained without labelled data."""
 
 
 def main() -> None:
