@@ -45,9 +45,7 @@ def paragraphs(text: str) -> Iterator[tuple[str, list[str]]]:
     section: list[str] = []
     for block in re.split(r"\n(?=- |\n|#)", text):
         named = _RUN.findall(block)
-        if block.lstrip().startswith("#"):
-            section = named
-        elif named and block.lstrip().startswith("Figures:"):
+        if block.lstrip().startswith("#") or (named and block.lstrip().startswith("Figures:")):
             section = named
         yield block, named or section
 
