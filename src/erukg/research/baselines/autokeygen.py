@@ -12,7 +12,7 @@ from erukg.research.baselines.banked import BankedModel
 from erukg.research.baselines.base import present_and_absent
 from erukg.research.baselines.neural.vocabulary import words
 from erukg.research.baselines.phrase_bank import LONGEST, stemmed
-from erukg.research.baselines.relevance import Relevance, TextStems
+from erukg.research.baselines.relevance import TextStems
 from erukg.research.baselines.tagged import Reader
 
 __all__ = ["AutoKeyGen"]
@@ -54,6 +54,6 @@ class AutoKeyGen:
             if not stems.count(key) and len(set(key)) == len(key):
                 candidates.setdefault(key, form)
         candidates.pop((), None)
-        scores = Relevance(bank, self.model.vectors).scores(stems, list(candidates))
+        scores = self.model.relevance.scores(stems, list(candidates))
         forms = list(candidates.values())
         return present_and_absent((forms[i] for i in np.argsort(-scores, kind="stable")), text, top_k)
