@@ -225,12 +225,22 @@ def test_autokeygen_is_trained_and_ranks_all_candidates(autokeygen: Path) -> Non
         "vocabulary.txt",
     ]
     assert [path.name for path in autokeygen.parent.iterdir() if path.name.startswith(".")] == []
-    baseline = AutoKeyGen(BankedModel.load(autokeygen), Reader(), width=10)
-    present, absent = baseline.phrases(TEXT, 50)
+    model = BankedModel.load(autokeygen)
+    joint = AutoKeyGen(model, Reader(), width=10, joint=True)
+    present, absent = joint.phrases(TEXT)
     assert "sea ice" in present[:3]
     assert "ice drift" in absent
     assert all(phrase in TEXT.lower() for phrase in present)
-    assert baseline.phrases_of([TEXT, ""])[1] == ([], [])
+    alone = AutoKeyGen(model, width=10)
+    assert joint.phrases_of([TEXT, ""])[1] == alone.phrases("") == ([], [])
+    assert not {"radar image", "satellite radar"} & set(alone.phrases(TEXT)[1])
+
+
+def test_autokeygen_prefers_what_the_bank_knows(autokeygen: Path) -> None:
+    baseline = AutoKeyGen(BankedModel.load(autokeygen))
+    found = [("ice ice", -0.1), ("sea ice", -1.0), ("sea", -0.9), ("drift ice", -2.0), ("ice drift", -3.0)]
+    assert baseline._ranked(TEXT, found) == ["sea ice", "sea", "ice drift", "drift ice"]
+    assert replace(baseline, known=1.0)._ranked(TEXT, found) == ["sea ice", "sea", "drift ice", "ice drift"]
 
 
 def test_uokg_is_trained_and_steered(uokg: Path) -> None:
