@@ -89,7 +89,7 @@ class Uokg:
             for text, borrowed in zip(texts, self._borrowed(texts, vectors), strict=True)
         ]
         guide = _Guide(self.model, [banked.network.document(source) for source in sources], vectors, self.balance)
-        found = banked.network.generate(sources, self.width, self.depth, guide)
+        found = banked.network.generate(sources, self.width, self.depth, guide, strict=True)
         return [
             present_and_absent(self._ranked(text, phrases), text, top_k)
             for text, phrases in zip(texts, found, strict=True)
