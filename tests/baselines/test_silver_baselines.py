@@ -264,8 +264,16 @@ def test_the_guide_prefers_words_of_the_topic_and_none_twice(uokg: Path) -> None
     assert rows[0, ice] > rows[0, query]
     assert rows[1, sea] == rows[2, sea] == rows[2, -1] == -1e4
     assert rows[1, END] > rows[0, END]
+    assert rows[0, network.vocabulary.number("the")] == rows[0].min()  # as little as anything
     # The log of what sums to 1, scaled by one over the balance.
     assert np.isclose(np.exp(rows[0].astype(np.float64) * 0.5).sum(), 1, atol=1e-3)
+
+
+def test_a_strict_beam_drops_what_is_better_gone_on_with(uokg: Path) -> None:
+    network = BankedModel.load(uokg).network
+    [loose], [strict] = (network.generate([TEXT], 5, 3, strict=strict) for strict in (False, True))
+    assert 0 < len(strict) < len(loose)
+    assert set(strict) < set(loose)
 
 
 def test_both_are_systems_to_evaluate(autokeygen: Path, uokg: Path) -> None:

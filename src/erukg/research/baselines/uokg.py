@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.search_words import STOP_WORDS
 from erukg.research.baselines.banked import BankedModel
 from erukg.research.baselines.base import present_and_absent
 from erukg.research.baselines.neural.vocabulary import END, SourceDocument, words
@@ -49,12 +50,13 @@ class UokgModel:
         return self.banked.vectors.embed([(stem,) for stem in stemmed(known)])
 
     def informativeness(self, document: SourceDocument, text: NDArray[np.float32]) -> NDArray[np.float32]:
-        """How near in meaning each word that can be written is to the text, from 0 to 1."""
+        """How near in meaning each word that can be written is to the text, from 0 to 1; stop words are not at all."""
         vectors = self.words
         if document.extra:
             vectors = np.concatenate([vectors, self.banked.vectors.embed([(s,) for s in stemmed(document.extra)])])
         out = np.maximum(vectors @ text, 0) + _LEAST
         out[~vectors.any(1)] = _UNKNOWN
+        out[[document.vocabulary.number(word) for word in STOP_WORDS]] = _LEAST
         return np.asarray(out, np.float32)
 
 
