@@ -278,7 +278,7 @@ def test_a_strict_beam_drops_what_is_better_gone_on_with(uokg: Path) -> None:
 
 def test_both_are_systems_to_evaluate(autokeygen: Path, uokg: Path) -> None:
     record = Record("1", "The sea ice", "Radar images of the sea ice.", ("sea ice",))
-    for spec in (f"autokeygen:{autokeygen},width=5", f"uokg:{uokg},width=5,balance=0.5,references=3"):
+    for spec in (f"autokeygen:{autokeygen},width=5", f"uokg:{uokg},width=5,balance=0.75,length=1,references=3"):
         system = make_system(spec)
         assert system.describe()["model"]["sha256"]
         [(present, _)] = system.predict([record])

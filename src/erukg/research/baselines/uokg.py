@@ -73,10 +73,10 @@ class Uokg:
     model: UokgModel
     width: int = 100
     depth: int = 5
-    balance: float = 0.75
+    balance: float = 2.5
     references: int = 15
     nearness: float = 0.5
-    length: float = 0.0
+    length: float = 0.6
     known: float = 1.2
     packages: ClassVar[tuple[str, ...]] = ("torch",)
 
@@ -113,7 +113,7 @@ class Uokg:
         costs = {}
         for phrase, score in found:
             parts = words(phrase)
-            cost = -self.balance * score / (len(parts) + 1 + self.length)
+            cost = -self.balance * score / max(len(parts) + self.length, _LEAST)
             place = line.find(f" {' '.join(parts)} ")
             if place >= 0:
                 cost /= 1 + 1 / math.log2(line.count(" ", 0, place) + 2)
