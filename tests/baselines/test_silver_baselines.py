@@ -225,12 +225,22 @@ def test_autokeygen_is_trained_and_ranks_all_candidates(autokeygen: Path) -> Non
         "vocabulary.txt",
     ]
     assert [path.name for path in autokeygen.parent.iterdir() if path.name.startswith(".")] == []
-    baseline = AutoKeyGen(BankedModel.load(autokeygen), Reader(), width=10)
-    present, absent = baseline.phrases(TEXT, 50)
+    model = BankedModel.load(autokeygen)
+    joint = AutoKeyGen(model, Reader(), width=10, joint=True)
+    present, absent = joint.phrases(TEXT)
     assert "sea ice" in present[:3]
     assert "ice drift" in absent
     assert all(phrase in TEXT.lower() for phrase in present)
-    assert baseline.phrases_of([TEXT, ""])[1] == ([], [])
+    alone = AutoKeyGen(model, width=10)
+    assert joint.phrases_of([TEXT, ""])[1] == alone.phrases("") == ([], [])
+    assert not {"radar image", "satellite radar"} & set(alone.phrases(TEXT)[1])
+
+
+def test_autokeygen_prefers_what_the_bank_knows(autokeygen: Path) -> None:
+    baseline = AutoKeyGen(BankedModel.load(autokeygen))
+    found = [("ice ice", -0.1), ("sea ice", -1.0), ("sea", -0.9), ("drift ice", -2.0), ("ice drift", -3.0)]
+    assert baseline._ranked(TEXT, found) == ["sea ice", "sea", "ice drift", "drift ice"]
+    assert replace(baseline, known=1.0)._ranked(TEXT, found) == ["sea ice", "sea", "drift ice", "ice drift"]
 
 
 def test_uokg_is_trained_and_steered(uokg: Path) -> None:
@@ -254,13 +264,21 @@ def test_the_guide_prefers_words_of_the_topic_and_none_twice(uokg: Path) -> None
     assert rows[0, ice] > rows[0, query]
     assert rows[1, sea] == rows[2, sea] == rows[2, -1] == -1e4
     assert rows[1, END] > rows[0, END]
+    assert rows[0, network.vocabulary.number("the")] == rows[0].min()  # as little as anything
     # The log of what sums to 1, scaled by one over the balance.
     assert np.isclose(np.exp(rows[0].astype(np.float64) * 0.5).sum(), 1, atol=1e-3)
 
 
+def test_a_strict_beam_drops_what_is_better_gone_on_with(uokg: Path) -> None:
+    network = BankedModel.load(uokg).network
+    [loose], [strict] = (network.generate([TEXT], 5, 3, strict=strict) for strict in (False, True))
+    assert 0 < len(strict) < len(loose)
+    assert set(strict) < set(loose)
+
+
 def test_both_are_systems_to_evaluate(autokeygen: Path, uokg: Path) -> None:
     record = Record("1", "The sea ice", "Radar images of the sea ice.", ("sea ice",))
-    for spec in (f"autokeygen:{autokeygen},width=5", f"uokg:{uokg},width=5,balance=0.5,references=3"):
+    for spec in (f"autokeygen:{autokeygen},width=5", f"uokg:{uokg},width=5,balance=0.75,length=1,references=3"):
         system = make_system(spec)
         assert system.describe()["model"]["sha256"]
         [(present, _)] = system.predict([record])

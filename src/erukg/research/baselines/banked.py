@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from erukg.research.baselines.latent import LatentVectors
 from erukg.research.baselines.neural.model import CopyModel
 from erukg.research.baselines.phrase_bank import PhraseBank
+from erukg.research.baselines.relevance import Relevance
 
 __all__ = ["BankedModel", "save_bank"]
 
@@ -30,6 +32,11 @@ class BankedModel:
         path = Path(folder)
         network = CopyModel.load(path)
         return cls(network, PhraseBank.load(path / _BANK), LatentVectors.load(path / _VECTORS))
+
+    @cached_property
+    def relevance(self) -> Relevance:
+        """AutoKeyGen's measure by this bank and these vectors."""
+        return Relevance(self.bank, self.vectors)
 
     def describe(self) -> Mapping[str, Any]:
         """What tells it from others: the checksum is that of the whole folder."""

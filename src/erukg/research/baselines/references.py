@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.errors import ModelError
-from erukg.research.baselines.neural.vocabulary import Vocabulary, words
+from erukg.research.baselines.neural.vocabulary import SPECIALS, Vocabulary, words
 from erukg.research.baselines.phrase_bank import PhraseBank
 
 __all__ = ["References", "with_references"]
@@ -78,7 +78,7 @@ def with_references(text: str, references: Iterable[Sequence[str]]) -> str:
     return f"{_beginning(text)}{_MARK}{_MARK.join(' '.join(phrase) for phrase in references)}"
 
 
-_ANY = Vocabulary.of([["a"]])
+_ANY = Vocabulary(SPECIALS)
 
 
 def _beginning(text: str) -> str:

@@ -15,6 +15,8 @@ from erukg.research.baselines.phrase_bank import LONGEST, PhraseBank
 
 __all__ = ["Relevance", "TextStems"]
 
+_SEMANTIC = 1.4  # how much meaning counts beside frequency
+
 
 @dataclass(frozen=True)
 class TextStems:
@@ -42,7 +44,8 @@ class Relevance:
     """The geometric mean of a lexical and a semantic score, for phrases of a text and for others.
 
     Lexical is TF-IDF, with documents counted by the bank; how often a phrase that does not stand in the text would
-    stand there is the mean of how often its words do. Semantic is the cosine of phrase and text, 0 where it is below.
+    stand there is the mean of how often its words do. Semantic is (1 + cosine) / 2 of phrase and text to the power of
+    1.4, as the authors of UOKG have it in their version of AutoKeyGen: with the cosine alone, long phrases win.
     """
 
     bank: PhraseBank
@@ -58,7 +61,8 @@ class Relevance:
         documents = np.where(numbers >= 0, self.bank.counts[numbers], 1) if len(self.bank) else 1
         lexical = np.array(times) / max(1, len(text.stems)) * np.log(self.bank.total / documents)
         cosines = self._embed(phrases, numbers) @ self.vectors.embed([text.stems])[0]
-        return np.asarray(np.sqrt(np.maximum(lexical, 0) * np.maximum(cosines, 0)), np.float64)
+        semantic = ((1 + np.clip(cosines.astype(np.float64), -1, 1)) / 2) ** _SEMANTIC
+        return np.asarray(np.sqrt(np.maximum(lexical, 0) * semantic), np.float64)
 
     def _embed(self, phrases: Sequence[tuple[str, ...]], numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         if not len(self.bank):

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.search_words import STOP_WORDS
 from erukg.research.baselines.banked import BankedModel
 from erukg.research.baselines.base import present_and_absent
 from erukg.research.baselines.neural.vocabulary import END, SourceDocument, words
@@ -49,12 +50,13 @@ class UokgModel:
         return self.banked.vectors.embed([(stem,) for stem in stemmed(known)])
 
     def informativeness(self, document: SourceDocument, text: NDArray[np.float32]) -> NDArray[np.float32]:
-        """How near in meaning each word that can be written is to the text, from 0 to 1."""
+        """How near in meaning each word that can be written is to the text, from 0 to 1; stop words are not at all."""
         vectors = self.words
         if document.extra:
             vectors = np.concatenate([vectors, self.banked.vectors.embed([(s,) for s in stemmed(document.extra)])])
         out = np.maximum(vectors @ text, 0) + _LEAST
         out[~vectors.any(1)] = _UNKNOWN
+        out[[document.vocabulary.number(word) for word in STOP_WORDS]] = _LEAST
         return np.asarray(out, np.float32)
 
 
@@ -71,10 +73,10 @@ class Uokg:
     model: UokgModel
     width: int = 100
     depth: int = 5
-    balance: float = 0.75
+    balance: float = 2.5
     references: int = 15
     nearness: float = 0.5
-    length: float = 0.0
+    length: float = 0.6
     known: float = 1.2
     packages: ClassVar[tuple[str, ...]] = ("torch",)
 
@@ -89,7 +91,7 @@ class Uokg:
             for text, borrowed in zip(texts, self._borrowed(texts, vectors), strict=True)
         ]
         guide = _Guide(self.model, [banked.network.document(source) for source in sources], vectors, self.balance)
-        found = banked.network.generate(sources, self.width, self.depth, guide)
+        found = banked.network.generate(sources, self.width, self.depth, guide, strict=True)
         return [
             present_and_absent(self._ranked(text, phrases), text, top_k)
             for text, phrases in zip(texts, found, strict=True)
@@ -111,7 +113,7 @@ class Uokg:
         costs = {}
         for phrase, score in found:
             parts = words(phrase)
-            cost = -self.balance * score / (len(parts) + 1 + self.length)
+            cost = -self.balance * score / max(len(parts) + self.length, _LEAST)
             place = line.find(f" {' '.join(parts)} ")
             if place >= 0:
                 cost /= 1 + 1 / math.log2(line.count(" ", 0, place) + 2)

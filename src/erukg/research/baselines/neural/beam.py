@@ -29,11 +29,12 @@ def beam_search(
     width: int = 50,
     depth: int = 6,
     guide: Guide | None = None,
+    strict: bool = False,
 ) -> list[Found]:
     """The phrases of up to `depth` words that a beam of `width` comes upon, for every document.
 
-    As in CopyRNN phrases of all lengths are kept: every beginning in the beam is also a phrase that ends there. A
-    document without words has none.
+    As in CopyRNN phrases of all lengths are kept: every beginning in the beam is also a phrase that ends there. When
+    `strict`, only where ending there is as good as what the beam goes on with. A document without words has none.
     """
     network.eval()
     out: list[Found] = [[] for _ in documents]
@@ -42,7 +43,7 @@ def beam_search(
     for at in range(0, len(order), size):
         numbers = order[at : at + size]
         with torch.inference_mode():
-            found = _Search(network, numbers, [documents[n] for n in numbers], width, guide).run(depth)
+            found = _Search(network, numbers, [documents[n] for n in numbers], width, guide, strict).run(depth)
         for number, phrases in zip(numbers, found, strict=True):
             out[number] = phrases
     return out
@@ -67,8 +68,9 @@ class _Search:
         documents: Sequence[SourceDocument],
         width: int,
         guide: Guide | None,
+        strict: bool,
     ) -> None:
-        self.network, self.guide = network, guide
+        self.network, self.guide, self.strict = network, guide, strict
         self.numbers, self.documents, self.width = numbers, documents, width
         self.extra = max(len(document.extra) for document in documents)
         self.memory = read_batch(network, documents)
@@ -88,15 +90,21 @@ class _Search:
             if self.guide is not None:
                 scores += self._guided(prefixes, scores)
             scores += totals[:, :, None]
-            if place:
-                self._end(found, prefixes, scores[:, :, END])
-            if place == depth:
+            ends = scores[:, :, END].clone()
+            if place == depth and not self.strict:
+                self._end(found, prefixes, ends)
                 break
             scores[:, :, [PAD, UNKNOWN, START, END]] = -torch.inf
             scores.masked_fill_(self.impossible[:, None, :], -torch.inf)
             # The best of each row first, which is far quicker than the best of all rows at once.
             best, words = scores.topk(min(self.width, scores.shape[2]), -1)
             totals, chosen = best.flatten(1).topk(min(self.width, best[0].numel()), -1)
+            if self.strict:
+                ends = ends.masked_fill(ends < totals[:, -1:], -torch.inf)
+            if place:
+                self._end(found, prefixes, ends)
+            if place == depth:
+                break
             parents, last = chosen // best.shape[2], words.flatten(1).gather(1, chosen)
             state, fed = (part.gather(1, parents[:, :, None].expand(-1, -1, part.shape[2])) for part in (state, fed))
             prefixes = [

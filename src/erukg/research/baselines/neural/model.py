@@ -82,17 +82,22 @@ class CopyModel:
         return self.vocabulary.document(text, self.network.config.most_words)
 
     def generate(
-        self, texts: Sequence[str], width: int = 50, depth: int = 6, guide: Guide | None = None
+        self,
+        texts: Sequence[str],
+        width: int = 50,
+        depth: int = 6,
+        guide: Guide | None = None,
+        strict: bool = False,
     ) -> list[list[tuple[str, float]]]:
         """Phrases of every text with their log probabilities, best first and each once.
 
         Phrases that stand in the text are spelled as there. Those without a letter, and those with a number that is
-        not in the text, are left out. `guide` is that of `beam_search`.
+        not in the text, are left out. `guide` and `strict` are those of `beam_search`.
         """
         from erukg.research.baselines.neural.beam import beam_search
 
         documents = [self.document(text) for text in texts]
-        found = beam_search(self.network, documents, width, depth, guide)
+        found = beam_search(self.network, documents, width, depth, guide, strict)
         return [_phrases(document, phrases) for document, phrases in zip(documents, found, strict=True)]
 
     def sample(self, texts: Sequence[str], seeds: Sequence[int], count: int, depth: int = 24) -> list[list[str]]:
