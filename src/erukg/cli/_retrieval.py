@@ -60,7 +60,10 @@ PredictedQueries: TypeAlias = Annotated[
     ),
 ]
 T5Folder: TypeAlias = Annotated[
-    Path | None, typer.Option(help="For doct5query: a folder with a T5 model to predict them.")
+    Path | None,
+    typer.Option(
+        help="For doct5query: a folder with a model to predict them, T5 or written by erukg train baseline doct5query."
+    ),
 ]
 Expanded: TypeAlias = Annotated[
     Path | None,

@@ -236,3 +236,41 @@ def ranker(
     if report.bad:
         say(f"{report.bad} documents skipped.")
         raise typer.Exit(SOME_SKIPPED)
+
+
+@app.command()
+def baseline(
+    name: Annotated[str, Argument(help="copyrnn, tpg, doct5query, autokeygen or uokg.")],
+    files: Annotated[list[Path], Argument(help="What the baseline learns from, as JSON Lines; see docs/baselines.md.")],
+    out: Annotated[Path, Option("--output", "-o", help="Folder to write; a run that was stopped goes on from it.")],
+    minutes: Annotated[float | None, Option(min=0.0, help="How long to train. [default: 10]")] = None,
+    steps: Annotated[int | None, Option(min=1, help="How many steps to train instead.")] = None,
+    seed: Annotated[int, Option(min=0, help="With --steps on a CPU the same seed gives the same model.")] = 0,
+    device: Annotated[str | None, Option(help="cpu or cuda. [default: cuda where there is a GPU]")] = None,
+    batch: Annotated[int, Option(min=1, help="Documents in a step.")] = 128,
+    vocabulary: Annotated[int, Option(min=10, max=60_000, help="Most frequent words that are known.")] = 50_000,
+    embedding: Annotated[int, Option(min=1, help="Width of the words' vectors.")] = 160,
+    hidden: Annotated[int, Option(min=2, help="Width of the network's states.")] = 512,
+) -> None:
+    """Train another method's network, to compare with: a sequence-to-sequence model that can copy words."""
+    require("torch", "train", "Training a baseline")
+    from erukg.training.baselines import baseline as find
+    from erukg.training.baselines.fit import FitOptions
+    from erukg.training.baselines.run import train_baseline
+
+    if minutes is not None and steps is not None:
+        raise InputError("Training takes --minutes or --steps, not both.")
+    seconds = None if steps is not None else 60 * (10.0 if minutes is None else minutes)
+    options = FitOptions(
+        seconds=seconds,
+        steps=steps,
+        seed=seed,
+        batch=batch,
+        device=device,
+        vocabulary=vocabulary,
+        embedding=embedding,
+        hidden=hidden,
+        longest=find(name).longest,
+    )
+    model = train_baseline(name, files, out, options)
+    typer.echo(f"{out}: held-out loss {model.card['held_out_loss']:.3f}")

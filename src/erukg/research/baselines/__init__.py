@@ -1,9 +1,10 @@
-"""Other keyphrase extractors, to be measured beside this package's own: one file each, one protocol.
+"""Other keyphrase systems, to be measured beside this package's own: one file each.
 
-Every one is a `Baseline`: `extract(text, top_k)` gives phrases of the text with positive scores, best first.
+Extractors are `Baseline`s: `extract(text, top_k)` gives phrases of the text with positive scores, best first. Trained
+networks are `GenerativeBaseline`s: `phrases(text, top_k)` gives phrases of the text and others.
 `erukg.research.evaluation` runs them by name; nothing here knows of it.
 """
 
-from erukg.research.baselines.base import Baseline, best
+from erukg.research.baselines.base import Baseline, GenerativeBaseline, best
 
-__all__ = ["Baseline", "best"]
+__all__ = ["Baseline", "GenerativeBaseline", "best"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class Baseline(Protocol):
         """Up to `top_k` phrases of the text with their scores, all above 0, best first."""
 
 
+@runtime_checkable
 class GenerativeBaseline(Protocol):
     """Anything that writes keyphrases, those of a text and others. What `Baseline` says of dataclasses holds here too.
 

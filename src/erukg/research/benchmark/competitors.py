@@ -84,8 +84,7 @@ def _baseline(spec: str, plan: Plan, competitors: Competitors) -> System:
     if not isinstance(system, BaselineSystem):
         system.describe()  # which says what it lacks
         raise InputError(f"the system '{spec}' is no baseline.")
-    baseline = system.baseline
-    return lambda text: baseline.extract(text, plan.top_k)
+    return lambda text: system.phrases(text, plan.top_k)
 
 
 def _paper(plan: Plan, folder: Path | None, competitors: Competitors, step: Step) -> dict[str, System]:

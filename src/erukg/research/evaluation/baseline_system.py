@@ -6,19 +6,23 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version
+from itertools import islice
 from typing import Any
 
 from erukg.errors import InputError, did_you_mean
-from erukg.research.baselines.base import Baseline
+from erukg.research.baselines.base import Baseline, GenerativeBaseline
+from erukg.research.baselines.copyrnn import CopyRnn
 from erukg.research.baselines.embedders import SentenceModel, embedder
 from erukg.research.baselines.embedrank import EmbedRank
 from erukg.research.baselines.keybert import KeyBert
 from erukg.research.baselines.multipartiterank import MultipartiteRank
+from erukg.research.baselines.neural.model import CopyModel
 from erukg.research.baselines.positionrank import PositionRank
 from erukg.research.baselines.promptrank import T5, PromptRank
 from erukg.research.baselines.tagged import Reader
 from erukg.research.baselines.textrank import TextRank
 from erukg.research.baselines.tfidf import FrequencyCorpus, TfIdf
+from erukg.research.baselines.tpg import Tpg
 from erukg.research.baselines.yake import Yake
 from erukg.research.evaluation.formats import Record
 from erukg.research.evaluation.metrics import DEPTH
@@ -35,7 +39,7 @@ SOURCES = ("core", "backends", "io", "taggers.py", "research/baselines")
 class _Recipe:
     """How a baseline is made: of what stands at the path given with its name, and of tags where it uses any."""
 
-    make: Callable[..., Baseline]
+    make: Callable[..., Baseline | GenerativeBaseline]
     part: str | None = None
     load: Callable[[str], Any] | None = None
     wants: str = ""
@@ -43,6 +47,15 @@ class _Recipe:
 
 
 _VECTORS = "weights not available (give {}:FOLDER, a sentence-transformers model)"
+_BATCH = 32  # texts given to a baseline that works on many at once
+
+
+def _trained(make: Callable[..., GenerativeBaseline]) -> _Recipe:
+    """A baseline of a folder that `erukg train baseline` wrote."""
+    wants = "weights not available (give {0}:FOLDER, written by erukg train baseline {0})"
+    return _Recipe(make, "model", CopyModel.load, wants, tags=False)
+
+
 _RECIPES: dict[str, _Recipe] = {
     "textrank": _Recipe(TextRank),
     "multipartiterank": _Recipe(MultipartiteRank),
@@ -52,13 +65,15 @@ _RECIPES: dict[str, _Recipe] = {
     "keybert": _Recipe(KeyBert, "embedder", SentenceModel, _VECTORS, tags=False),
     "embedrank": _Recipe(EmbedRank, "embedder", embedder, f"{_VECTORS[:-1]} or a file of word vectors)"),
     "promptrank": _Recipe(PromptRank, "model", T5, "weights not available (give {}:FOLDER, a T5 model)"),
+    "copyrnn": _trained(CopyRnn),
+    "tpg": _trained(Tpg),
 }
 
 
 class BaselineSystem:
-    """A baseline as `evaluate` runs it: all it finds stands in the text, so nothing is absent."""
+    """A baseline as `evaluate` runs it. All that a `Baseline` finds stands in the text, so nothing is absent."""
 
-    def __init__(self, name: str, baseline: Baseline) -> None:
+    def __init__(self, name: str, baseline: Baseline | GenerativeBaseline) -> None:
         self.name = name
         self.baseline = baseline
 
@@ -74,9 +89,20 @@ class BaselineSystem:
             "code": source_hash(*SOURCES),
         }
 
+    def phrases(self, text: str, top_k: int = DEPTH) -> tuple[list[str], list[str]]:
+        """The present and absent phrases of one text, best first."""
+        if isinstance(self.baseline, GenerativeBaseline):
+            return self.baseline.phrases(text, top_k)
+        return [phrase for phrase, score in self.baseline.extract(text, top_k) if score > 0], []
+
     def predict(self, records: Iterable[Record]) -> Iterator[tuple[list[str], list[str]]]:
-        for record in records:
-            yield [phrase for phrase, score in self.baseline.extract(record.text, DEPTH) if score > 0], []
+        many = getattr(self.baseline, "phrases_of", None)
+        if many is None:
+            yield from (self.phrases(record.text) for record in records)
+            return
+        waiting = iter(records)
+        while texts := [record.text for record in islice(waiting, _BATCH)]:
+            yield from many(texts, DEPTH)
 
 
 def make(spec: str, options: SystemOptions) -> System:
@@ -108,7 +134,7 @@ def make(spec: str, options: SystemOptions) -> System:
     return BaselineSystem(spec, _changed(recipe.make(**parts), changes, spec))
 
 
-def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline:
+def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline | GenerativeBaseline:
     known = {name: value for name, value in _fields(baseline).items() if isinstance(value, bool | int | float)}
     for name, value in changes.items():
         if name not in known:
@@ -120,7 +146,9 @@ def _changed(baseline: Any, changes: Mapping[str, Any], spec: str) -> Baseline:
             raise InputError(f"In the system '{spec}', '{name}' must be of type {wanted.__name__}, not {value!r}.")
         if wanted is not bool and not (isinstance(value, int | float) and least <= value < 1e12):
             raise InputError(f"In the system '{spec}', '{name}' must be a number from {least} up, not {value!r}.")
-    made: Baseline = dataclasses.replace(baseline, **{k: type(known[k])(v) for k, v in changes.items()})
+    made: Baseline | GenerativeBaseline = dataclasses.replace(
+        baseline, **{k: type(known[k])(v) for k, v in changes.items()}
+    )
     return made
 
 

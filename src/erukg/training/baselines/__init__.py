@@ -41,7 +41,7 @@ BASELINES: dict[str, TrainedBaseline] = {
     ),
     "tpg": TrainedBaseline("erukg.training.baselines.tpg", "documents with titles and abstracts"),
     "doct5query": TrainedBaseline(
-        "erukg.training.baselines.doct5query", "a corpus, and queries or citing sentences of its documents", 20
+        "erukg.training.baselines.doct5query", "a corpus, and queries or citing sentences of its documents", 24
     ),
 }
 """By name; `erukg train baseline` knows these."""

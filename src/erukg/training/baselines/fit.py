@@ -31,11 +31,11 @@ _CHECKPOINTS = "checkpoints"
 _EVERY_SECONDS = 60.0
 _SHOWN_EVERY = 10.0
 _WARM_UP = 200
-_EVALUATIONS = 20
-_MOST_HELD_OUT = 1000
+_EVALUATIONS = 10
+_MOST_HELD_OUT = 500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FitOptions:
     """How to fit: for so many seconds or so many steps. Under the same seed a fit by steps on a CPU is repeatable.
 
@@ -52,7 +52,7 @@ class FitOptions:
     learning_rate: float = 1e-3
     device: str | None = None
     vocabulary: int = 50_000
-    embedding: int = 256
+    embedding: int = 160
     hidden: int = 512
     dropout: float = 0.2
     most_words: int = 256
@@ -122,6 +122,15 @@ def _finished(folder: Path, run: str) -> CopyModel | None:
     if model is None or model.card.get("run") != run:
         raise TrainingError(f"{folder} exists and is not of this training; give another folder or remove it.")
     return model
+
+
+def _device(name: str | None) -> torch.device:
+    """The device asked for, by default the GPU where there is one."""
+    if name not in (None, "cpu", "cuda"):
+        raise TrainingError(f"There is no device '{name}' to train on; use cpu or cuda.")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise TrainingError("torch finds no GPU to train on; leave --device out to train on the CPU.")
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 class _Data:
@@ -194,7 +203,7 @@ class _Fit:
         say: Callable[[str], None],
     ) -> None:
         self.options, self.folder, self.say, self.packed, self.run_id = options, folder, say, packed, run
-        self.device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = _device(options.device)
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
         torch.manual_seed(options.seed)
         sizes = NetworkConfig(

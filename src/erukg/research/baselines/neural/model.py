@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from erukg.research.baselines.neural.beam import Guide
     from erukg.research.baselines.neural.network import CopyNetwork
 
-__all__ = ["CopyModel"]
+__all__ = ["CopyModel", "is_copy_model"]
 
 FORMAT, VERSION = "erukg-copy-network", 1
 _CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.txt", "model.safetensors"
@@ -53,9 +53,15 @@ class CopyModel:
                 f"The model in {path} is damaged: its vocabulary has {len(vocabulary)} words where config.json says "
                 f"{sizes.vocabulary}."
             )
-        with torch.device("meta"):
-            network = CopyNetwork(sizes)
-        network.load_state_dict(_weights(path, network), assign=True)
+        weights = _weights(path)
+        # Only what the file holds is worth the memory.
+        first = weights.get("embedding.weight"), weights.get("combine.weight")
+        shapes = [None if part is None else tuple(part.shape) for part in first]
+        fits = shapes == [(sizes.vocabulary, sizes.embedding), (sizes.hidden, 2 * sizes.hidden)]
+        network = CopyNetwork(sizes) if fits else None
+        if network is None or _shapes(network.state_dict()) != _shapes(weights):
+            raise ModelError(f"{path / _WEIGHTS} does not fit the network in config.json; copy the model again.")
+        network.load_state_dict(weights)
         where = device or ("cuda" if torch.cuda.is_available() else "cpu")
         return cls(network.to(where).eval(), vocabulary, config["card"], path)
 
@@ -89,6 +95,17 @@ class CopyModel:
         found = beam_search(self.network, documents, width, depth, guide)
         return [_phrases(document, phrases) for document, phrases in zip(documents, found, strict=True)]
 
+    def sample(self, texts: Sequence[str], seeds: Sequence[int], count: int, depth: int = 24) -> list[list[str]]:
+        """`count` texts of up to `depth` words drawn for every text, each under a seed of its own."""
+        from erukg.research.baselines.neural.sampling import sample
+
+        documents = [self.document(text) for text in texts]
+        found = sample(self.network, documents, seeds, count, depth)
+        return [
+            [spelled for words in drawn if (spelled := document.spell(words))]
+            for document, drawn in zip(documents, found, strict=True)
+        ]
+
     def describe(self) -> dict[str, Any]:
         """What tells the model from others: its name, checksum and card."""
         return {"name": self.folder.name if self.folder else "", "sha256": self._sha256, "card": dict(self.card)}
@@ -96,6 +113,15 @@ class CopyModel:
     @cached_property
     def _sha256(self) -> str:
         return digest(self.folder) if self.folder else ""
+
+
+def is_copy_model(folder: Path) -> bool:
+    """Whether a folder says that it holds a network of this kind."""
+    try:
+        _config(folder)
+    except ModelError:
+        return False
+    return True
 
 
 def _phrases(document: SourceDocument, found: Sequence[tuple[tuple[str, ...], float]]) -> list[tuple[str, float]]:
@@ -135,7 +161,11 @@ def _config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _weights(path: Path, network: CopyNetwork) -> dict[str, Any]:
+def _shapes(weights: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(part.shape) for name, part in weights.items()}
+
+
+def _weights(path: Path) -> dict[str, Any]:
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -143,12 +173,7 @@ def _weights(path: Path, network: CopyNetwork) -> dict[str, Any]:
         found = load(_read(path, _WEIGHTS))
     except (SafetensorError, ValueError, KeyError) as error:
         raise ModelError(f"{path / _WEIGHTS} is damaged ({error}); copy the model again.") from error
-    wanted = {name: tuple(part.shape) for name, part in network.state_dict().items()}
-    if {name: tuple(part.shape) for name, part in found.items()} != wanted:
-        raise ModelError(f"{path / _WEIGHTS} does not fit the network in config.json; copy the model again.")
     weights = {name: part.float() for name, part in found.items()}
     if not all(part.isfinite().all() for part in weights.values()):
         raise ModelError(f"{path / _WEIGHTS} holds values that are no numbers; train the model again.")
     return weights
-
-

@@ -16,7 +16,8 @@ from erukg.research.baselines.neural.vocabulary import MOST_WORDS, PAD, SPECIALS
 
 __all__ = ["Batch", "CopyNetwork", "Memory", "NetworkConfig"]
 
-_LEAST = torch.finfo(torch.float32).tiny
+_LEAST = -1e4  # ln p of what cannot be
+_SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class NetworkConfig:
     """The sizes of a network. `most_words` is how much of a document it reads."""
 
     vocabulary: int
-    embedding: int = 256
+    embedding: int = 160
     hidden: int = 512
     most_words: int = 256
     dropout: float = 0.2
@@ -138,11 +139,14 @@ class CopyNetwork(nn.Module):
     def log_probabilities(self, memory: Memory, written: Tensor, weights: Tensor, extra: int) -> Tensor:
         """ln p of each word, [documents, phrases, vocabulary + extra], for what a step gave."""
         gate = self.gate(written).float()
-        out = (log_softmax(self._scores(written), -1) + logsigmoid(-gate)).exp()
+        out = log_softmax(self._scores(written), -1) + logsigmoid(-gate)
         if extra:
-            out = torch.cat([out, out.new_zeros((*out.shape[:2], extra))], -1)
+            out = torch.cat([out, out.new_full((*out.shape[:2], extra), _LEAST)], -1)
+        # A word that stands in the source several times can be copied from each place; only its column changes.
+        same = (memory.source[:, :, None] == memory.source[:, None, :]).float()
+        copied = (weights @ same).clamp_min(_SMALLEST).log() + logsigmoid(gate)
         places = memory.source[:, None, :].expand(-1, written.shape[1], -1)
-        return out.scatter_add(2, places, weights * gate.sigmoid()).clamp_min(_LEAST).log()
+        return out.scatter(2, places, torch.logaddexp(out.gather(2, places), copied))
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Sum of -ln p over the words of all targets with their ends, and how many words these are."""
@@ -161,8 +165,8 @@ class CopyNetwork(nn.Module):
         known = wanted < self.config.vocabulary
         scores = log_softmax(self._scores(written), -1)
         generated = scores.gather(1, (wanted * known)[:, None])[:, 0] + logsigmoid(-gate)
-        generated = generated.masked_fill(~known, -1e4)
-        copied = (weights * (memory.source[document] == wanted[:, None])).sum(-1).clamp_min(1e-12).log()
+        generated = generated.masked_fill(~known, _LEAST)
+        copied = (weights * (memory.source[document] == wanted[:, None])).sum(-1).clamp_min(_SMALLEST).log()
         return -torch.logaddexp(generated, copied + logsigmoid(gate)).sum(), real.sum()
 
     def _scores(self, written: Tensor) -> Tensor:
@@ -173,5 +177,3 @@ class CopyNetwork(nn.Module):
 
     def _drop(self, values: Tensor) -> Tensor:
         return dropout(values, self.config.dropout, self.training)
-
-

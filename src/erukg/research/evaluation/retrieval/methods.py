@@ -14,7 +14,7 @@ from erukg.errors import InputError, did_you_mean
 from erukg.research.evaluation.generator_system import GeneratorSystem
 from erukg.research.evaluation.provenance import source_hash
 from erukg.research.evaluation.retrieval.context import SetContext
-from erukg.research.evaluation.retrieval.doct5query import T5Queries
+from erukg.research.evaluation.retrieval.doct5query import query_model
 from erukg.research.evaluation.retrieval.index import K1, B
 from erukg.research.evaluation.retrieval.own_corpus import OwnCorpus
 from erukg.research.evaluation.retrieval.phrases import (
@@ -257,10 +257,10 @@ def make_methods(
 
 def _doct5query(predicted_queries: Path | None, t5: Path | None) -> Method:
     if predicted_queries is not None and t5 is not None:
-        raise InputError("docT5query takes predicted queries or a T5 folder, not both.")
+        raise InputError("docT5query takes predicted queries or a model folder, not both.")
     documents: System | None = None
     if predicted_queries is not None:
         documents = QueriesOfSet(PredictedQueries(predicted_queries))
     elif t5 is not None:
-        documents = T5Queries(t5)
+        documents = query_model(t5)
     return Method("doct5query", "doct5query", appended=documents, not_run=_NO_WEIGHTS if documents is None else "")
