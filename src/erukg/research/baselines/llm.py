@@ -135,9 +135,7 @@ class LanguageModel:
             raise ModelError(f"The model '{self.path}' has no chat template; give one that is trained to answer.")
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
-        model = auto.AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, dtype=torch.float32, **options
-        )
+        model = auto.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32, **options)
         return torch, tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
     @property
@@ -217,5 +215,8 @@ class Llm:
 
     def conversation(self, text: str) -> list[dict[str, str]]:
         """What is said to the model about a text."""
-        kept = "\n".join(" ".join(line.split()) for line in text.splitlines())
-        return conversation(" ".join(kept.split(" ")[: self.most_words]), self.examples)
+        kept, left = [], self.most_words
+        for words in (line.split() for line in text.splitlines()):
+            kept.append(" ".join(words[:left]))
+            left -= min(left, len(words))
+        return conversation("\n".join(filter(None, kept)), self.examples)

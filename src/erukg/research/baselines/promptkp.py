@@ -20,7 +20,7 @@ from erukg.core.lexicon import FUNCTION_WORDS
 from erukg.errors import ModelError, require
 from erukg.research.baselines.base import digest, model_folder
 
-__all__ = ["HEADS", "MOST_TEXT", "SLOTS", "Filler", "PromptKp", "WordPieces", "lay_out", "prompt_of"]
+__all__ = ["HEADS", "MOST_KEY", "MOST_TEXT", "SLOTS", "Filler", "PromptKp", "WordPieces", "lay_out", "prompt_of"]
 
 HEADS = "heads.safetensors"
 """The file of a model folder with the two heads that mark words."""
@@ -29,7 +29,8 @@ SLOTS = 4
 MOST_TEXT = 384
 """Pieces of a text that are read, with the marks of its begin and its end."""
 _MOST_PROMPT = 16
-_MOST_KEY = _MOST_PROMPT - 2 * SLOTS
+MOST_KEY = _MOST_PROMPT - 2 * SLOTS
+"""Pieces of a prompt's words."""
 
 Ids = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -77,7 +78,7 @@ def prompt_of(key: Sequence[int], mask: int, before: Sequence[int] = (), after: 
     """Pieces `key` with what is known before and after it, nearest first; the other slots are masks."""
     left = [*before, *[mask] * (SLOTS - len(before))]
     right = [*after, *[mask] * (SLOTS - len(after))]
-    return [*left[::-1], *key[:_MOST_KEY], *right]
+    return [*left[::-1], *key[:MOST_KEY], *right]
 
 
 def lay_out(
@@ -250,10 +251,10 @@ class PromptKp:
         for i in range(len(chances)):
             if not usable[i]:
                 continue
-            found = (float(chances[i]), tuple(words.pieces(i)[:_MOST_KEY]))
+            found = (float(chances[i]), tuple(words.pieces(i)[:MOST_KEY]))
             singles[(words.stems[i],)] = max(singles.get((words.stems[i],), (0.0, ())), found)
             if i + 1 < len(chances) and usable[i + 1]:
-                both = (float(chances[i] * chances[i + 1]), tuple((words.pieces(i) + words.pieces(i + 1))[:_MOST_KEY]))
+                both = (float(chances[i] * chances[i + 1]), tuple((words.pieces(i) + words.pieces(i + 1))[:MOST_KEY]))
                 stems = (words.stems[i], words.stems[i + 1])
                 pairs[stems] = max(pairs.get(stems, (0.0, ())), both)
         best = sorted(singles.values(), reverse=True)[: self.keys] + sorted(pairs.values(), reverse=True)[: self.pairs]
@@ -298,7 +299,9 @@ class PromptKp:
             closed = [(*side, *[end] * SLOTS)[:SLOTS] if end in side else side for side in (h.before, h.after)]
             prompts.append(prompt_of(h.key, mask, *closed))
             sides.append([right for right in (False, True) if not h.done(right, end)])
-            slots.append([SLOTS + len(h.key) + len(h.after) if right else SLOTS - 1 - len(h.before) for right in sides[-1]])
+            slots.append(
+                [SLOTS + len(h.key) + len(h.after) if right else SLOTS - 1 - len(h.before) for right in sides[-1]]
+            )
         out: dict[int, list[_Open]] = {}
         filled = self.model.fill(words, prompts, slots, self.width)
         for h, own, found in zip(growing, sides, filled, strict=True):
@@ -309,5 +312,9 @@ class PromptKp:
 
 def _phrase_like(words: Sequence[str]) -> bool:
     """Whether words may be a phrase: it begins and ends with one that says something, and holds no mark but hyphens."""
-    ends = all(any(map(str.isalpha, word)) and word not in FUNCTION_WORDS for word in (words[0], words[-1])) if words else False
+    ends = (
+        all(any(map(str.isalpha, word)) and word not in FUNCTION_WORDS for word in (words[0], words[-1]))
+        if words
+        else False
+    )
     return ends and all(word == "-" or any(map(str.isalnum, word)) for word in words)

@@ -77,9 +77,9 @@ class EncoderDecoder:
         torch, tokenizer, model = self._loaded
         prompt = self.prompts.prompt
         with torch.inference_mode():
-            read = tokenizer(
-                self.prompts.asked(text), truncation=True, max_length=_MAX_LENGTH, return_tensors="pt"
-            ).to(model.device)
+            read = tokenizer(self.prompts.asked(text), truncation=True, max_length=_MAX_LENGTH, return_tensors="pt").to(
+                model.device
+            )
             encoded = model.get_encoder()(read.input_ids, attention_mask=read.attention_mask).last_hidden_state
             start = model.config.decoder_start_token_id
             head = [start, *tokenizer(prompt, add_special_tokens=False).input_ids]

@@ -82,7 +82,7 @@ SYSTEMS: dict[str, str] = {
     **dict.fromkeys(("erukg-generate", "erukg-extract"), _GENERATOR),
     **dict.fromkeys(("textrank", "multipartiterank", "positionrank", "tfidf"), _BASELINE),
     **dict.fromkeys(("yake", "keybert", "embedrank", "promptrank"), _BASELINE),
-    **dict.fromkeys(("copyrnn", "tpg"), _BASELINE),
+    **dict.fromkeys(("copyrnn", "tpg", "promptkp", "llm"), _BASELINE),
 }
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,17 @@ from numpy.typing import NDArray
 from torch import nn
 
 from erukg.core.lexicon import FUNCTION_WORDS
-from erukg.errors import TrainingError
-from erukg.research.baselines.promptkp import SLOTS, WordPieces, lay_out, prompt_of
+from erukg.errors import ModelError, TrainingError, require
+from erukg.research.baselines.promptkp import HEADS, MOST_KEY, MOST_TEXT, SLOTS, Filler, WordPieces, lay_out, prompt_of
+from erukg.training.baselines.copyrnn import examples as labelled
+from erukg.training.baselines.fit import FitOptions
+from erukg.training.baselines.loop import descend
 from erukg.training.baselines.packing import Example
 
-__all__ = ["Heads", "PromptBatches", "PromptExamples", "label", "loss_of", "pack_prompts"]
+__all__ = ["Heads", "PromptBatches", "PromptExamples", "label", "loss_of", "pack_prompts", "train"]
 
+_RATE = 3e-4
 OUTSIDE, BEGIN, INSIDE = range(3)
-_MOST_KEY = 8
 _MOST_PROMPTS = 6  # of a document in one step
 _NOTHING_KNOWN = 0.4  # of the prompts; of the others some slots are filled in already
 
@@ -103,10 +107,8 @@ def _prompts(phrase: WordPieces, shared: Sequence[bool]) -> Iterator[Prompt]:
             begin = i + 1
     bounds = [*phrase.first.tolist(), len(phrase.ids)]
     for a, b in runs:
-        before, own, after = (
-            part.tolist() for part in np.split(phrase.ids, [bounds[a], bounds[b]])
-        )
-        if len(before) <= SLOTS and len(own) <= _MOST_KEY and len(after) <= SLOTS:
+        before, own, after = (part.tolist() for part in np.split(phrase.ids, [bounds[a], bounds[b]]))
+        if len(before) <= SLOTS and len(own) <= MOST_KEY and len(after) <= SLOTS:
             yield before[::-1], own, after
 
 
@@ -211,7 +213,9 @@ class PromptBatches:
             known = [int(random.integers(0, min(len(side) + 1, SLOTS) + 1)) for side in (before, after)]
         # Where the end of a side is known, so are all slots behind it.
         shown = [side if end in side[:n] else side[:n] for side, n in zip(full, known, strict=True)]
-        asked = [[-100 if i < len(s) else piece for i, piece in enumerate(side)] for side, s in zip(full, shown, strict=True)]
+        asked = [
+            [-100 if i < len(s) else piece for i, piece in enumerate(side)] for side, s in zip(full, shown, strict=True)
+        ]
         return prompt_of(key, self.mask, *shown), [*asked[0][::-1], *[-100] * len(key), *asked[1]]
 
 
@@ -230,3 +234,27 @@ def loss_of(model: Any, heads: Heads, batch: dict[str, Any]) -> torch.Tensor:
         logits = model.cls.predictions(states[batch["slots"]])
         loss = loss + F.cross_entropy(logits.float(), batch["fill"])
     return loss
+
+
+def train(files: Sequence[Path], base: Path, folder: Path, options: FitOptions) -> int:
+    """Fit the BERT in `base` to documents with keywords, as CopyRNN reads them, and write it to `folder`."""
+    transformers = require("transformers", "train", "Training PromptKP")
+    safetensors = require("safetensors.torch", "train", "Training PromptKP")
+    tokenizer = Filler(str(base)).tokenizer
+    model = transformers.BertForMaskedLM.from_pretrained(str(base), local_files_only=True, dtype=torch.float32)
+    marks = [tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[MASK]")]
+    positions = model.config.max_position_embeddings
+    if None in marks or positions < MOST_TEXT + 2 * MOST_KEY:
+        raise ModelError(f"{base} lacks [CLS], [SEP] or [MASK], or has fewer than 400 positions; choose another base.")
+    prompts = pack_prompts(labelled(files, options.seed), tokenizer)
+    batches = PromptBatches(prompts, (marks[0], marks[1]), marks[2], positions)
+    heads = Heads(model.config.hidden_size)
+    fitted = replace(options, learning_rate=_RATE)
+    steps = descend(
+        [model, heads], (batches, np.diff(prompts.piece_at)), lambda batch: loss_of(model, heads, batch), fitted
+    )
+    model.half().cpu().save_pretrained(str(folder))
+    state = {name: part.detach().cpu().contiguous() for name, part in heads.state_dict().items()}
+    safetensors.save_file(state, str(folder / HEADS))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return steps

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,18 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from erukg.core.lexicon import FUNCTION_WORDS
-from erukg.errors import TrainingError
-from erukg.research.baselines.promptrank import Prompts
+from erukg.errors import TrainingError, require
+from erukg.research.baselines.promptrank import PROMPTS, Prompts
+from erukg.training.baselines.fit import FitOptions
+from erukg.training.baselines.loop import descend
+from erukg.training.folders import write_json
+from erukg.training.references.base import paper_of
+from erukg.training.references.rows import Problems, parse_rows
 
-__all__ = ["PROMPTS", "TitleBatches", "TitleExamples", "loss_of", "pack_titles"]
+__all__ = ["PROMPT", "TitleBatches", "TitleExamples", "loss_of", "pack_titles", "phrase_starts", "train"]
 
-PROMPTS = Prompts("{text}", "This paper mainly talks about")
+PROMPT = Prompts("{text}", "This paper mainly talks about")
+_RATE = 4e-4
 _MOST_READ = 320  # tokens of a text
 _MOST_WRITTEN = 48
 _FEWEST_SENTENCE = 8
@@ -173,3 +179,29 @@ def loss_of(model: Any, batch: dict[str, Any]) -> torch.Tensor:
     labels = batch["labels"]
     logits = model(**{name: part for name, part in batch.items() if name != "labels"}).logits
     return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=-100)
+
+
+def train(files: Sequence[Path], base: Path, folder: Path, options: FitOptions) -> int:
+    """Fit the encoder–decoder in `base` to the titles of {"title", "abstract"} rows and write it to `folder`."""
+    transformers = require("transformers", "train", "Training PromptRank's model")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(base), local_files_only=True)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(base), local_files_only=True, dtype=torch.float32)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    start, end, pad = (
+        getattr(model.config, name) for name in ("decoder_start_token_id", "eos_token_id", "pad_token_id")
+    )
+    if backend is None or None in (start, end, pad):
+        raise TrainingError(
+            f"{base} has no tokenizer.json, or no tokens for begin, end and padding; choose another base."
+        )
+    papers = ((paper.title, paper.abstract) for paper in parse_rows(files, Problems(), paper_of))
+    examples = pack_titles(papers, backend)
+    prompt = backend.encode(PROMPT.prompt, add_special_tokens=False).ids
+    batches = TitleBatches(examples, prompt, start, end, pad)
+    lengths = np.diff(examples.sentence_at[examples.document_at])
+    fitted = replace(options, learning_rate=_RATE)
+    steps = descend([model], (batches, lengths), lambda batch: loss_of(model, batch), fitted)
+    model.half().cpu().save_pretrained(str(folder))
+    tokenizer.save_pretrained(str(folder))
+    write_json(folder / PROMPTS, asdict(PROMPT))
+    return steps
