@@ -23,7 +23,7 @@ from tiny_transformers import WORDS, tiny_bert, tiny_marian
 PAPERS = [
     {
         "title": f"Sparse retrieval of {thing} documents",
-        "abstract": f"We propose a content-based index. The {thing} images show sea ice. The model is a network of keys.",
+        "abstract": f"We propose a content-based index. The {thing} images show sea ice. The model is a network.",
         "keyphrases": ["Sea ice", "neural index", "radar maps", "sparse retrieval"],
     }
     for thing in ("radar", "sea", "search", "ice")
@@ -32,7 +32,8 @@ PAPERS = [
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    return Filler(str(tiny_bert(tmp_path_factory.mktemp("tokenizer")))).tokenizer
+    folder = tiny_bert(tmp_path_factory.mktemp("tokenizer"))
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
 @pytest.fixture

@@ -255,7 +255,7 @@ def baseline(
 ) -> None:
     """Train another method's network, to compare with.
 
-    It is a sequence-to-sequence model that can copy words, of the given widths; promptrank and promptkp begin from --base.
+    It is a sequence-to-sequence model that can copy words; promptrank and promptkp begin from the model in --base.
     """
     require("torch", "train", "Training a baseline")
     from erukg.training.baselines import BASED

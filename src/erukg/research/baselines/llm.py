@@ -24,21 +24,23 @@ _ASKED = (
 _EXAMPLES = (
     (
         "Scheduling irrigation with soil sensors\n"
-        "Farms waste water when they irrigate by the calendar. We place cheap moisture sensors in the fields and predict "
-        "the water that a crop needs in the next three days with a recurrent network. A linear program then chooses when "
-        "pumps run, so that the cost of electricity is lowest. In two seasons on four farms, water use fell by 31% while "
-        "the yield of maize stayed the same.",
-        "irrigation scheduling; soil moisture sensors; recurrent networks; linear programming; water use; crop water "
-        "demand; electricity cost; maize yield; precision agriculture; wireless sensor networks; time series forecasting",
+        "Farms waste water when they irrigate by the calendar. We place cheap moisture sensors in the fields "
+        "and predict the water that a crop needs in the next three days with a recurrent network. A linear "
+        "program then chooses when pumps run, so that the cost of electricity is lowest. In two seasons on "
+        "four farms, water use fell by 31% while the yield of maize stayed the same.",
+        "irrigation scheduling; soil moisture sensors; recurrent networks; linear programming; water use; "
+        "crop water demand; electricity cost; maize yield; precision agriculture; wireless sensor networks; "
+        "time series forecasting",
     ),
     (
         "Reading old newspapers by machine\n"
-        "Printed pages of the nineteenth century are hard to search because recognised characters are full of errors. We "
-        "correct them after recognition with a noisy channel model whose language model is learned from books of the same "
-        "years. On 2,000 annotated lines of four newspapers the word error rate goes down from 18% to 9%, and full-text "
-        "search finds a quarter more articles.",
-        "optical character recognition; historical newspapers; noisy channel model; language model; word error rate; "
-        "full-text search; recognition errors; post-correction; digital libraries; spelling correction; text retrieval",
+        "Printed pages of the nineteenth century are hard to search because recognised characters are full of "
+        "errors. We correct them after recognition with a noisy channel model whose language model is learned "
+        "from books of the same years. On 2,000 annotated lines of four newspapers the word error rate goes "
+        "down from 18% to 9%, and full-text search finds a quarter more articles.",
+        "optical character recognition; historical newspapers; noisy channel model; language model; word "
+        "error rate; full-text search; recognition errors; post-correction; digital libraries; spelling "
+        "correction; text retrieval",
     ),
 )
 _LINE = re.compile(r"[;\n\t|•·]+")

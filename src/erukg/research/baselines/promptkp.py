@@ -1,8 +1,8 @@
 """PromptKP (Wu et al. 2022): words of the text as prompts, around which a masked-language model fills in the rest.
 
 An encoder marks the words of a text that belong to keyphrases in it, and those that belong to keyphrases which are not
-in it. Each of the latter is a prompt: masks, the word, masks. The masks of all prompts are filled side by side, in a few
-rounds, by the same encoder; what it fills in, with the word, is a phrase.
+in it. Each of the latter is a prompt: masks, the word, masks. The masks of all prompts are filled side by side, in a
+few rounds, by the same encoder; what it fills in, with the word, is a phrase.
 """
 
 from __future__ import annotations
@@ -201,10 +201,10 @@ class _Open:
 
 @dataclass(frozen=True)
 class PromptKp:
-    """Present phrases by the probability of their words' marks, absent ones by that of their key and of what is filled in.
+    """Present phrases by the probability of their words' marks, absent ones by that of their key and what is filled in.
 
-    Up to `keys` words are prompts, and up to `pairs` neighbouring two of them; of each the `width` best phrases are kept
-    while it is filled in, where every round fills the slot that the model is surest of.
+    Up to `keys` words are prompts, and up to `pairs` neighbouring two of them; of each the `width` best phrases are
+    kept while it is filled in, where every round fills the slot that the model is surest of.
     """
 
     model: Filler

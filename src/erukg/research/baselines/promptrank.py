@@ -1,4 +1,4 @@
-"""PromptRank (Kong et al. 2023): how readily an encoder–decoder goes on with a phrase when asked what a text is about."""
+"""PromptRank (Kong et al. 2023): how readily a model goes on with a phrase when it is asked what a text is about."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Prompts:
                 raise TypeError
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise ModelError(
-                f'{path} must be {{"template", "prompt"}} with {{text}} once in the template; write it anew or remove it.'
+                f'{path} must be {{"template", "prompt"}} with {{text}} once in the template; correct or remove it.'
             ) from None
         return prompts
 

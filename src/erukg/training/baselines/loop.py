@@ -52,8 +52,8 @@ def descend(
 ) -> int:
     """Fit the modules with AdamW for the time or steps of `options`; returns the number of steps.
 
-    `made` are the batches and the lengths of their documents. The learning rate rises, then falls with a cosine. Under the
-    same seed a fit by steps on a CPU is repeatable.
+    `made` are the batches and the lengths of their documents. The learning rate rises, then falls with a cosine. Under
+    the same seed a fit by steps on a CPU is repeatable.
     """
     batches, lengths = made
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))

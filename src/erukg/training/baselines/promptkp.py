@@ -40,8 +40,8 @@ class PromptExamples:
     first     for each word its first piece, counted within its text; `word_at` says where the words of a text begin
     present   for each word whether it is outside, at the begin or inside of a keyphrase; `key` whether it occurs in one
               that is not in the text
-    prompts   pieces before (nearest first), of and after a key; `sizes` has the three lengths of each, `prompt_at` where
-              each begins and `own_at` which are a text's own
+    prompts   pieces before (nearest first), of and after a key; `sizes` has the three lengths of each, `prompt_at`
+              where each begins and `own_at` which are a text's own
     """
 
     pieces: NDArray[np.uint16]
@@ -62,7 +62,7 @@ class PromptExamples:
         return range(int(self.own_at[document]), int(self.own_at[document + 1]))
 
     def prompt(self, number: int) -> Prompt:
-        before, key, after = self.sizes[number].tolist()
+        before, key, _ = self.sizes[number].tolist()
         own = self.prompts[self.prompt_at[number] : self.prompt_at[number + 1]].tolist()
         return own[:before], own[before : before + key], own[before + key :]
 
@@ -204,7 +204,7 @@ class PromptBatches:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def _masked(self, prompt: Prompt, random: np.random.Generator) -> tuple[list[int], list[int]]:
-        """A prompt with the outer slots masked, and what belongs there (-100 elsewhere). Beyond a phrase is the end mark."""
+        """A prompt with outer slots masked, and what belongs there (-100 elsewhere): beyond a phrase the end mark."""
         before, key, after = prompt
         end = self.marks[1]
         full = [(*side, *[end] * SLOTS)[:SLOTS] for side in (before, after)]

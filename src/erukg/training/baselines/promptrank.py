@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class TitleExamples:
 
     def sentences(self, document: int) -> list[Tokens]:
         at = self.sentence_at[self.document_at[document] : self.document_at[document + 1] + 1].tolist()
-        return [self.tokens[a:b] for a, b in zip(at, at[1:], strict=False)]
+        return [self.tokens[a:b] for a, b in pairwise(at)]
 
 
 def phrase_starts(title: str) -> list[int]:
@@ -86,7 +87,7 @@ def phrase_starts(title: str) -> list[int]:
 
 
 def pack_titles(papers: Iterable[tuple[str, str]], tokenizer: Any) -> TitleExamples:
-    """(title, abstract) pairs as tokens of a `tokenizers.Tokenizer`; those without a phrase or a sentence are left out."""
+    """(title, abstract) pairs as tokens of a `tokenizers.Tokenizer`; none of those without a phrase or sentence."""
     tokens: list[int] = []
     titles: list[int] = []
     begins: list[int] = []
@@ -123,7 +124,7 @@ def _token_places(starts: Sequence[int], offsets: Sequence[tuple[int, int]]) -> 
 
 
 class TitleBatches:
-    """Batches for a model whose special tokens and prompt are given: what it reads, its mask, what it writes, labels."""
+    """Batches for a model whose special tokens and prompt are given: what it reads and what it writes."""
 
     def __init__(self, examples: TitleExamples, prompt: Sequence[int], start: int, end: int, pad: int) -> None:
         self.examples, self.prompt = examples, list(prompt)
