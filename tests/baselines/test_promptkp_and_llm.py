@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from erukg.errors import ModelError
+from erukg.errors import MissingExtraError, ModelError
 from erukg.research.baselines import llm
 from erukg.research.baselines.base import GenerativeBaseline
 from erukg.research.baselines.llm import LanguageModel, Llm, conversation, phrases_in, repeated, whole_part
@@ -203,6 +204,10 @@ def test_language_models_that_cannot_be_used(tmp_path: Path) -> None:
         LanguageModel(str(tmp_path / "none.gguf")).describe()
     with pytest.raises(ModelError, match="There is no folder"):
         LanguageModel(str(tmp_path / "none")).describe()
+    if find_spec("gguf") is None:
+        (tmp_path / "a.gguf").write_bytes(b"GGUF")
+        with pytest.raises(MissingExtraError, match="pip install gguf"):
+            Llm(LanguageModel(str(tmp_path / "a.gguf"))).phrases("a text")
     folder = tiny_bert(tmp_path / "bert")
     with pytest.raises(ModelError, match="no chat template"):
         Llm(LanguageModel(str(folder))).phrases("a text")

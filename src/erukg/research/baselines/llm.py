@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from erukg.errors import ModelError, require
+from erukg.errors import MissingExtraError, ModelError, require
 from erukg.research.baselines.base import digest, model_folder, present_and_absent
 
 __all__ = ["Answer", "LanguageModel", "Llm", "conversation", "phrases_in", "repeated", "whole_part"]
@@ -124,7 +125,6 @@ class LanguageModel:
             return str(model_folder(self.path, "A language model")), {}
         if not path.is_file():
             raise ModelError(f"There is no file '{self.path}'; give a GGUF file or a model folder.")
-        require("gguf", "eval", "A model in a GGUF file")
         return str(path.parent), {"gguf_file": path.name}
 
     @cached_property
@@ -132,6 +132,10 @@ class LanguageModel:
         folder, options = self._source
         torch = require("torch", "eval", "A language model")
         auto = require("transformers", "eval", "A language model")
+        if missing := [name for name in ("gguf", "accelerate") if options and find_spec(name) is None]:
+            raise MissingExtraError(
+                f"A GGUF file needs {' and '.join(missing)}; install: pip install {' '.join(missing)}"
+            )
         tokenizer = auto.AutoTokenizer.from_pretrained(folder, local_files_only=True, padding_side="left", **options)
         if not tokenizer.chat_template:
             raise ModelError(f"The model '{self.path}' has no chat template; give one that is trained to answer.")
