@@ -213,7 +213,7 @@ class PromptKp:
     width: int = 3
     length_power: float = 0.5
     key_weight: float = 1.0
-    max_words: int = 5
+    max_words: int = 6
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
     def phrases(self, text: str, top_k: int = 10) -> tuple[list[str], list[str]]:
@@ -224,24 +224,24 @@ class PromptKp:
         return self._present(words, present)[:top_k], self._absent(words, key)[:top_k]
 
     def _present(self, words: WordPieces, marks: NDArray[np.float64]) -> list[str]:
-        missed: dict[tuple[str, ...], float] = {}
-        forms: dict[tuple[str, ...], tuple[float, str]] = {}
+        best: dict[tuple[str, ...], tuple[float, str]] = {}
         _, begins, inside = marks.T
-        goes_on = np.append(inside[1:], 0.0)
-        for begin in range(len(begins)):
+        count = len(begins)
+        # Given that a word is in a phrase, how likely the phrase goes on with the next word.
+        goes_on = np.zeros(count + 1)
+        goes_on[1:count] = np.minimum(1.0, inside[1:] / np.maximum(begins + inside, 1e-6)[:-1])
+        for begin in range(count):
             chance = float(begins[begin])
-            for end in range(begin + 1, min(begin + self.max_words, len(begins)) + 1):
+            for end in range(begin + 1, min(begin + self.max_words, count) + 1):
                 if end > begin + 1:
-                    chance *= float(inside[end - 1])
+                    chance *= float(goes_on[end - 1])
                 if chance < 1e-4:
                     break
-                if not _phrase_like(words.words[begin:end]):
-                    continue
-                whole = chance * (1 - float(goes_on[end - 1]))
-                stems = tuple(words.stems[begin:end])
-                missed[stems] = missed.get(stems, 1.0) * (1 - whole)
-                forms[stems] = max(forms.get(stems, (0.0, "")), (whole, words.form(begin, end)))
-        return [forms[stems][1] for stems in sorted(missed, key=lambda stems: missed[stems]) if missed[stems] < 1]
+                whole = chance * (1 - float(goes_on[end]))
+                if whole > 0 and _phrase_like(words.words[begin:end]):
+                    stems = tuple(words.stems[begin:end])
+                    best[stems] = max(best.get(stems, (0.0, "")), (whole, words.form(begin, end)))
+        return [form for _, form in sorted(best.values(), key=lambda found: -found[0])]
 
     def _keys(self, words: WordPieces, chances: NDArray[np.float64]) -> list[_Open]:
         """The words, and pairs of neighbours, that are likeliest to belong to absent phrases; each stem once."""
