@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -87,22 +88,36 @@ class EncoderDecoder:
                 tokenizer(f"{prompt} {phrase}", add_special_tokens=False).input_ids[len(head) - 1 :]
                 for phrase in phrases
             ]
-            out = np.zeros(len(phrases))
-            for at in range(0, len(phrases), _BATCH):
-                batch = tails[at : at + _BATCH]
-                longest = max(map(len, batch))
-                ids = torch.tensor([head + tail + [start] * (longest - len(tail)) for tail in batch])
-                logits = model(
-                    encoder_outputs=(encoded.expand(len(batch), -1, -1),),
-                    attention_mask=read.attention_mask.expand(len(batch), -1),
-                    decoder_input_ids=ids.to(model.device),
-                ).logits
-                # The token at place i is predicted at place i - 1.
-                predicted = logits[:, len(head) - 1 : -1].float().log_softmax(-1).cpu()
-                own = predicted.gather(2, ids[:, len(head) :, None])[:, :, 0].double().numpy()
-                for row, tail in enumerate(batch):
-                    out[at + row] = own[row, : len(tail)].sum()
+            begun = model(
+                encoder_outputs=(encoded,),
+                attention_mask=read.attention_mask,
+                decoder_input_ids=torch.tensor([head], device=model.device),
+                use_cache=True,
+            )
+            first = begun.logits[0, -1].float().log_softmax(-1).cpu().double().numpy()
+            out = np.array([first[tail[0]] if tail else 0.0 for tail in tails])
+            longer = [i for i, tail in enumerate(tails) if len(tail) > 1]
+            for at in range(0, len(longer), _BATCH):
+                batch = longer[at : at + _BATCH]
+                out[batch] += self._rest(begun.past_key_values, encoded, read.attention_mask, [tails[i] for i in batch])
         return out, [len(tail) for tail in tails]
+
+    def _rest(self, cache: Any, encoded: Any, mask: Any, tails: Sequence[Sequence[int]]) -> list[float]:
+        """ln p of all tokens but the first of each tail, after what `cache` holds of the text and the prompt."""
+        torch, _, model = self._loaded
+        size, longest = len(tails), max(map(len, tails))
+        ids = torch.tensor([[*tail, *[tail[-1]] * (longest - len(tail))] for tail in tails], device=model.device)
+        own = deepcopy(cache)
+        own.batch_repeat_interleave(size)
+        logits = model(
+            encoder_outputs=(encoded.expand(size, -1, -1),),
+            attention_mask=mask.expand(size, -1),
+            decoder_input_ids=ids[:, :-1],
+            past_key_values=own,
+        ).logits
+        # The token at place i is predicted at place i - 1.
+        logs = logits.float().log_softmax(-1).gather(2, ids[:, 1:, None])[:, :, 0].double().cpu().numpy()
+        return [float(row[: len(tail) - 1].sum()) for row, tail in zip(logs, tails, strict=True)]
 
     def describe(self) -> Mapping[str, Any]:
         return {"name": Path(self.path).name, "sha256": digest(model_folder(self.path, "PromptRank"))}
