@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from erukg.cli.evaluate import app
 from erukg.errors import InputError, ModelError
+from erukg.research.baselines.multipartiterank import MultipartiteRank
 from erukg.research.baselines.tagged import Reader
 from erukg.research.evaluation.baseline_system import BaselineSystem
 from erukg.research.evaluation.formats import Record
@@ -85,7 +86,8 @@ def test_settings_that_are_none(tiny_model: Path) -> None:
             make_system(spec)
     system = make_system("multipartiterank:alpha=2")
     assert isinstance(system, BaselineSystem)
-    assert repr(system.baseline.alpha) == "2.0"  # type: ignore[attr-defined]
+    assert isinstance(system.baseline, MultipartiteRank)
+    assert repr(system.baseline.alpha) == "2.0"
     with pytest.raises(InputError, match="no tagger 'brill'; use model, nltk, spacy or spacy:PIPELINE"):
         make_system("textrank:tagger=brill").describe()
     with pytest.raises(InputError, match="damping factor must be from 0 to below 1"):

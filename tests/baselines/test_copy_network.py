@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from erukg.errors import ModelError
 from erukg.research.baselines.neural.beam import beam_search
@@ -28,7 +30,7 @@ def test_words_of_texts() -> None:
 
 
 def test_documents_have_numbers_for_words_outside_the_vocabulary() -> None:
-    vocabulary = Vocabulary.of([["ice", "ice", "sea"], ["radar", "ice"]], size=len(SPECIALS) + 3)
+    vocabulary = Vocabulary.from_counts({"sea": 1, "radar": 1, "ice": 3, "<unk>": 9}, len(SPECIALS) + 3)
     assert vocabulary.words[len(SPECIALS) :] == ("ice", "radar", "sea")
     document = vocabulary.document(TEXT, 9)
     size = len(vocabulary)
@@ -96,11 +98,12 @@ def test_a_beam_as_wide_as_everything_finds_the_likeliest_phrases() -> None:
     short, empty, long = beam_search(model.network, documents, width=900, depth=2)
     assert empty == []
     known = [*WORDS, ".", "<digit>", "xanadu"]
-    wanted = {phrase for length in (1, 2) for phrase in product(known, repeat=length)}
+    wanted = {tuple(each) for length in (1, 2) for each in product(known, repeat=length)}
     assert {phrase for phrase, _ in short} == wanted
     assert [score for _, score in short] == sorted((score for _, score in short), reverse=True)
     scores = dict(short)
-    for phrase in (("xanadu",), ("ice", "xanadu"), ("graph", "sea")):
+    some: list[tuple[str, ...]] = [("xanadu",), ("ice", "xanadu"), ("graph", "sea")]
+    for phrase in some:
         document = documents[0]
         numbers = model.vocabulary.target(phrase, document.extra)
         assert numbers is not None
@@ -122,7 +125,7 @@ def test_a_guide_adds_to_the_scores_of_words() -> None:
     documents = [model.document(text) for text in ("sea ice near xanadu", "radar of kubla")]
     plain = [dict(found) for found in beam_search(model.network, documents, 900, 2)]
 
-    def guide(number: int, prefixes: list[tuple[str, ...]]) -> np.ndarray:
+    def guide(number: int, prefixes: Sequence[tuple[str, ...]]) -> NDArray[np.float32]:
         assert all(isinstance(prefix, tuple) for prefix in prefixes)
         out = np.zeros((len(prefixes), len(documents[number])), np.float32)
         out[:, -1] = -np.inf if number else 5.0
@@ -137,7 +140,7 @@ def test_a_guide_adds_to_the_scores_of_words() -> None:
 
 def test_phrases_of_a_model_are_written_as_in_the_text() -> None:
     model = tiny_copy_model()
-    (found, nothing) = model.generate([TEXT, ""], width=40, depth=3)
+    found, nothing = model.generate([TEXT, ""], width=40, depth=3)
     phrases = [phrase for phrase, _ in found]
     assert nothing == []
     assert len(set(phrases)) == len(phrases)

@@ -118,7 +118,7 @@ def test_a_fit_that_was_stopped_ends_as_if_it_had_not_been(tmp_path: Path) -> No
 def test_options_that_are_none(tmp_path: Path) -> None:
     for wrong in ({}, {"seconds": 1.0, "steps": 1}, {"steps": 0}, {"steps": 1, "batch": 0}):
         with pytest.raises(TrainingError):
-            FitOptions(**wrong)  # type: ignore[arg-type]
+            FitOptions(**wrong)
     with pytest.raises(TrainingError, match="no device 'abacus'"):
         fit(tiny_examples(), tmp_path / "model", replace(TINY, device="abacus"))
     if not torch.cuda.is_available():
@@ -129,13 +129,12 @@ def test_options_that_are_none(tmp_path: Path) -> None:
 
 
 def test_keywords_get_their_abstracts_by_title(tmp_path: Path) -> None:
-    keywords = [
-        {"id": "1", "title": "SPARSE Retrieval of Documents.", "keyphrases": ["inverted index", "Search"]},
+    keywords: list[dict[str, object]] = [
+        {"id": "1", "title": "SPARSE Retrieval of Documents", "keyphrases": ["inverted index", "Search"]},
         {"title": "Not in the corpus", "keyphrases": ["x"]},
         {"title": "Whole", "abstract": "With abstract.", "keyphrases": ["a", "b"]},
     ]
-    keywords[0]["title"] = "SPARSE Retrieval of Documents"
-    files = [write(tmp_path / "keywords.jsonl", list(keywords)), write(tmp_path / "corpus.jsonl", PAPERS)]  # type: ignore[arg-type]
+    files = [write(tmp_path / "keywords.jsonl", keywords), write(tmp_path / "corpus.jsonl", PAPERS)]
     assert list(BASELINES["copyrnn"].examples(files)) == [
         Example("Whole\nWith abstract.", ("a", "b")),
         Example(f"{PAPERS[0]['title']}\n{PAPERS[0]['abstract']}", ("inverted index", "Search")),
@@ -158,8 +157,10 @@ def test_queries_lead_to_documents(tmp_path: Path) -> None:
         {"query": "what is it", "doc_text": "A text of its own.", "label": 1},
     ]
     contexts: list[dict[str, object]] = [
-        {"context": f"Radar sees ice (Smith et al., 2015) {n}.", "cited_id": "b", "citing_id": "z"} for n in range(20)
+        {"context": f"Radar images of ice (Smith et al., 2015) {n}.", "cited_id": "b", "citing_id": "z"}
+        for n in range(20)
     ]
+    contexts += [{"context": "We refer the reader to this.", "cited_id": "b", "citing_id": "z"}] * 9
     files = [write(tmp_path / f"{n}.jsonl", rows) for n, rows in enumerate((queries, PAPERS, contexts))]
     found = list(BASELINES["doct5query"].examples(files, 3))
     assert [example.text for example in found] == [
@@ -167,22 +168,24 @@ def test_queries_lead_to_documents(tmp_path: Path) -> None:
         PAPERS[0]["abstract"],
         f"{PAPERS[1]['title']}\n{PAPERS[1]['abstract']}",
         PAPERS[1]["abstract"],
+        PAPERS[2]["abstract"],
         "A text of its own.",
     ]
     assert found[0].targets == ("sparse search?",)
     assert found[1].targets == (PAPERS[0]["title"],)
     assert len(found[2].targets) == 8
-    assert all(target.startswith("Radar sees ice") and "Smith" not in target for target in found[2].targets)
+    assert all(target.startswith("Radar images of ice") and "Smith" not in target for target in found[2].targets)
     assert list(BASELINES["doct5query"].examples(files, 3)) == found
+    assert found[4].targets == (PAPERS[2]["title"],)
     with pytest.raises(TrainingError, match="No document has a query"):
         list(BASELINES["doct5query"].examples(files[1:2]))
 
 
 def test_the_command_trains_a_folder(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"title": f"About {e.targets[0]}", "abstract": e.text, "keyphrases": list(e.targets)} for e in tiny_examples()
     ]
-    file = write(tmp_path / "keywords.jsonl", list(rows))
+    file = write(tmp_path / "keywords.jsonl", rows)
     small = ["--vocabulary", "40", "--embedding", "8", "--hidden", "8", "--batch", "16"]
     out = tmp_path / "model"
     arguments = ["baseline", "copyrnn", str(file), "-o", str(out), "--steps", "2", *small, "--device", "cpu"]
@@ -200,8 +203,10 @@ def test_the_command_trains_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_network_is_trained_where_little_is_installed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"title": "t", "abstract": e.text, "keyphrases": list(e.targets)} for e in tiny_examples()]
-    file, packed = write(tmp_path / "rows.jsonl", list(rows)), tmp_path / "examples.npz.xz"
+    rows: list[dict[str, object]] = [
+        {"title": "t", "abstract": e.text, "keyphrases": list(e.targets)} for e in tiny_examples()
+    ]
+    file, packed = write(tmp_path / "rows.jsonl", rows), tmp_path / "examples.npz.xz"
     assert main(["pack", "copyrnn", str(file), "-o", str(packed), "--vocabulary", "40"]) == 0
     blocked = (
         "import sys; sys.modules.update(dict.fromkeys(['numba', 'typer', 'rich', 'Stemmer', 'onnxruntime', 'nltk']));"

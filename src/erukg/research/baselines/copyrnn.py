@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from erukg.research.baselines.base import present_and_absent
 from erukg.research.baselines.neural.model import CopyModel
+from erukg.research.baselines.neural.vocabulary import words
 
 __all__ = ["CopyRnn"]
 
@@ -16,13 +17,14 @@ __all__ = ["CopyRnn"]
 class CopyRnn:
     """Phrases in the order of their probability, from a beam of `width` and up to `depth` words long.
 
-    Short phrases are likelier than long ones, so of the phrases of one word only the first `single_words` stay.
+    Short phrases are likelier than long ones, so of the phrases of one word only the first `single_words` stay: one, as
+    its authors have it.
     """
 
     model: CopyModel
     width: int = 50
     depth: int = 6
-    single_words: int = 50
+    single_words: int = 1
     packages: ClassVar[tuple[str, ...]] = ("torch",)
 
     def phrases(self, text: str, top_k: int = 10) -> tuple[list[str], list[str]]:
@@ -38,7 +40,7 @@ class CopyRnn:
         single = 0
         out = []
         for phrase, _ in found:
-            single += (alone := " " not in phrase)
+            single += (alone := len(words(phrase)) == 1)
             if not alone or single <= self.single_words:
                 out.append(phrase)
         return out

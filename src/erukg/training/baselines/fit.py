@@ -8,7 +8,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,7 @@ def fit(
         if isinstance(examples, Packed)
         else pack(examples, options.vocabulary, options.most_words, options.longest)
     )
+    options = replace(options, vocabulary=len(packed.vocabulary))
     run = _fingerprint(packed, options)
     if (finished := _finished(folder, run)) is not None:
         say(f"{folder} holds the finished model already.")
@@ -257,11 +258,11 @@ class _Fit:
         self.optimizer.step()
         return loss.detach()
 
-    @torch.no_grad()
     def _evaluate(self) -> None:
         """The loss on what is held out; the best network so far is kept in the folder."""
         self.network.eval()
-        sums = [self.network(batch) for batch in self.data.held_out_batches()]
+        with torch.no_grad():
+            sums = [self.network(batch) for batch in self.data.held_out_batches()]
         loss = sum(float(total) for total, _ in sums) / max(1, sum(int(count) for _, count in sums))
         if not math.isfinite(loss):
             raise TrainingError("The training diverged: its loss is no number any more; try a lower learning rate.")

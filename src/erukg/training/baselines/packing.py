@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from erukg.errors import ModelError, TrainingError
 from erukg.io.publish import publish_file
 from erukg.io.streams import COMPRESSED, DAMAGED, open_bytes
-from erukg.research.baselines.neural.vocabulary import MOST_EXTRA, SPECIALS, UNKNOWN, Vocabulary, words
+from erukg.research.baselines.neural.vocabulary import MOST_EXTRA, UNKNOWN, Vocabulary, words
 
 __all__ = ["Example", "Packed", "pack"]
 
@@ -155,10 +155,7 @@ def _vocabulary(
     for targets in wanted:
         for target in targets:
             np.add.at(counts, np.frombuffer(target, np.uint32), 1)
-    order = sorted(range(len(known)), key=lambda n: (-counts[n], known[n]))
-    vocabulary = Vocabulary(
-        [*SPECIALS, *[known[n] for n in order if known[n] not in SPECIALS][: max(1, size - len(SPECIALS))]]
-    )
+    vocabulary = Vocabulary.from_counts(dict(zip(known, counts.tolist(), strict=True)), size)
     mapping = np.array([vocabulary.number(word) for word in known], np.int64)
     mapping[mapping == UNKNOWN] = -1
     return vocabulary, mapping

@@ -67,6 +67,7 @@ def _fit(given: argparse.Namespace) -> None:
         hidden=given.hidden,
         dropout=given.dropout,
         most_words=given.words,
+        longest=baseline(given.name).longest,
     )
     fit(Packed.load(given.packed), given.output, options, card={"baseline": given.name})
 

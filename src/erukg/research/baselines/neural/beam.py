@@ -23,7 +23,6 @@ that are added to those of the network: one for every word of the vocabulary and
 _BATCH = {"cpu": 2, "cuda": 64}
 
 
-@torch.inference_mode()
 def beam_search(
     network: CopyNetwork,
     documents: Sequence[SourceDocument],
@@ -42,7 +41,8 @@ def beam_search(
     size = _BATCH[next(network.parameters()).device.type]
     for at in range(0, len(order), size):
         numbers = order[at : at + size]
-        found = _Search(network, numbers, [documents[n] for n in numbers], width, guide).run(depth)
+        with torch.inference_mode():
+            found = _Search(network, numbers, [documents[n] for n in numbers], width, guide).run(depth)
         for number, phrases in zip(numbers, found, strict=True):
             out[number] = phrases
     return out

@@ -84,7 +84,7 @@ class Memory(NamedTuple):
         return Memory(*(part[index] for part in self))
 
 
-class CopyNetwork(nn.Module):
+class CopyNetwork(nn.Module):  # type: ignore[misc]
     """A pointer-generator: at every word it weighs its vocabulary against the words of the document.
 
     Words share one table of embeddings, which also gives the words' scores. Attention is multiplicative, and its

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from erukg.research.baselines.neural.beam import read_batch
 from erukg.research.baselines.neural.network import CopyNetwork
@@ -14,7 +15,6 @@ from erukg.research.baselines.neural.vocabulary import END, PAD, START, UNKNOWN,
 __all__ = ["sample"]
 
 
-@torch.inference_mode()
 def sample(
     network: CopyNetwork,
     documents: Sequence[SourceDocument],
@@ -33,11 +33,21 @@ def sample(
     if not rows:
         return out
     batch = [documents[number] for number in rows]
+    # A number for every word that may be drawn, [documents, texts, depth].
+    chances = np.stack([np.random.default_rng(seeds[number]).random((count, depth)) for number in rows])
+    with torch.inference_mode():
+        written = _written(network, batch, torch.from_numpy(chances.astype(np.float32)), choices).tolist()
+    for number, document, texts in zip(rows, batch, written, strict=True):
+        out[number] = [_words(document, text) for text in texts]
+    return out
+
+
+def _written(network: CopyNetwork, batch: Sequence[SourceDocument], chances: Tensor, choices: int) -> Tensor:
+    """Numbers of words, in the shape of `chances`: after </s> there are none."""
     memory = read_batch(network, batch)
     device = memory.keys.device
-    # A number for every word that may be drawn, [documents, texts, depth].
-    drawn = np.stack([np.random.default_rng(seeds[number]).random((count, depth)) for number in rows])
-    chances = torch.from_numpy(drawn.astype(np.float32)).to(device)
+    chances = chances.to(device)
+    count, depth = chances.shape[1:]
     extra = max(len(document.extra) for document in batch)
     last, state, fed = network.start(memory, count)
     written = torch.full((len(batch), count, depth), PAD, device=device)
@@ -54,9 +64,7 @@ def sample(
         written[:, :, place] = last
         if bool((last == END).all()):
             break
-    for number, document, texts in zip(rows, batch, written.tolist(), strict=True):
-        out[number] = [_words(document, text) for text in texts]
-    return out
+    return written
 
 
 def _words(document: SourceDocument, text: list[int]) -> tuple[str, ...]:

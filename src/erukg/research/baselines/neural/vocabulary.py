@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -104,18 +103,10 @@ class Vocabulary:
             raise ModelError(f"The vocabulary has {len(self.words)} words, more than the {MOST_WORDS} that fit.")
 
     @classmethod
-    def of(cls, texts: Iterable[Iterable[str]], size: int = 50_000) -> Vocabulary:
-        """The most frequent of the words in `texts`, each text given as its words; of equal ones in their order."""
-        counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(text)
-        return cls.from_counts(counts, size)
-
-    @classmethod
-    def from_counts(cls, counts: Counter[str], size: int = 50_000) -> Vocabulary:
-        """The most frequent words; of equally frequent ones in the order of the alphabet."""
+    def from_counts(cls, counts: Mapping[str, int], size: int) -> Vocabulary:
+        """The `size` most frequent words, specials included; of equally frequent ones in the order of the alphabet."""
         order = sorted((word for word in counts if word not in SPECIALS), key=lambda word: (-counts[word], word))
-        return cls([*SPECIALS, *order[: max(0, size - len(SPECIALS))]])
+        return cls([*SPECIALS, *order[: max(1, size - len(SPECIALS))]])
 
     def __len__(self) -> int:
         return len(self.words)
