@@ -39,7 +39,7 @@ def sets(tmp_path: Path) -> Path:
 
 
 def test_all_baselines_are_known_by_name() -> None:
-    names = {*GRAPHS, "tfidf", "yake", "keybert", "embedrank", "promptrank"}
+    names = {*GRAPHS, "tfidf", "yake", "keybert", "embedrank", "promptrank", "promptkp", "llm"}
     assert names <= set(SYSTEMS)
     for name in names:
         assert make_system(name).name == name
@@ -100,7 +100,9 @@ def test_systems_without_their_weights_say_so() -> None:
     for name, reason in (
         ("keybert", "weights not available"),
         ("embedrank", "a sentence-transformers model or a file of word vectors"),
-        ("promptrank", "weights not available .give promptrank:FOLDER, a T5 model"),
+        ("promptrank", "weights not available .give promptrank:FOLDER, a T5 model or another one"),
+        ("promptkp", "give promptkp:FOLDER, written by erukg train baseline promptkp"),
+        ("llm", r"give llm:FOLDER or llm:FILE\.gguf"),
         ("tfidf", "document frequencies not available"),
     ):
         system = make_system(name)

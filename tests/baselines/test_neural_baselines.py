@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from erukg.errors import InputError, ModelError
 from erukg.research.baselines.embedders import SentenceModel, WordVectors, embedder
 from erukg.research.baselines.embedrank import EmbedRank
 from erukg.research.baselines.keybert import KeyBert
-from erukg.research.baselines.promptrank import T5, PromptRank
+from erukg.research.baselines.promptrank import PROMPTS, EncoderDecoder, PromptRank, Prompts
 from erukg.research.baselines.tagged import Reader
 
 TEXT = "Sparse retrieval of documents\nWe propose a sparse index. A neural network and the documents are not."
@@ -168,9 +169,9 @@ def test_keybert_with_a_sentence_model(sentence_folder: Path) -> None:
 
 def test_t5_likelihoods_are_those_of_the_model_one_phrase_at_a_time(t5_folder: Path) -> None:
     torch = pytest.importorskip("torch")
-    t5 = T5(str(t5_folder))
+    t5 = EncoderDecoder(str(t5_folder))
     phrases = ["sparse index", "documents", "neural network and documents", "unheard of"] * 10
-    logs, lengths = t5.likelihoods('Book:"Sparse retrieval"', "This book mainly talks about", phrases)
+    logs, lengths = t5.likelihoods("Sparse retrieval", phrases)
     assert lengths == [2, 1, 4, 2] * 10
     _, tokenizer, model = t5._loaded
     read = tokenizer('Book:"Sparse retrieval"', return_tensors="pt").input_ids
@@ -183,12 +184,12 @@ def test_t5_likelihoods_are_those_of_the_model_one_phrase_at_a_time(t5_folder: P
 
 
 def test_promptrank_by_hand(reader: Reader, t5_folder: Path) -> None:
-    t5 = T5(str(t5_folder))
+    t5 = EncoderDecoder(str(t5_folder))
     found = dict(PromptRank(t5, reader, gamma=1000).extract(TEXT))
     length = 17
     positions = {"Sparse retrieval": 0, "documents": 3, "sparse index": 7, "neural network": 10}
     quoted = TEXT.replace("\n", " ")
-    logs, tokens = t5.likelihoods(f'Book:"{quoted}"', "This book mainly talks about", [p.lower() for p in positions])
+    logs, tokens = t5.likelihoods(quoted, [p.lower() for p in positions])
     for (form, position), log, count in zip(positions.items(), logs, tokens, strict=True):
         score = (position / length + 1000 / length**3) * log / count**0.6
         assert found[form] == pytest.approx(1 / (1 - score))
@@ -196,8 +197,30 @@ def test_promptrank_by_hand(reader: Reader, t5_folder: Path) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_prompts_of_a_folder_take_the_place_of_the_papers(t5_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    shutil.copytree(t5_folder, folder)
+    paper, own = EncoderDecoder(str(t5_folder)), EncoderDecoder(str(folder))
+    assert paper.prompts == own.prompts == Prompts()
+    (folder / PROMPTS).write_text('{"template": "{text}", "prompt": "We propose"}')
+    own = EncoderDecoder(str(folder))
+    assert own.prompts.asked("a {text}") == "a {text}"
+    assert paper.likelihoods("Sparse", ["index"])[0] != pytest.approx(own.likelihoods("Sparse", ["index"])[0])
+    assert paper.describe()["sha256"] != own.describe()["sha256"]
+    for wrong in (
+        "{",
+        "[]",
+        '{"template": "text", "prompt": ""}',
+        '{"template": "{text}", "prompt": 1}',
+        '{"prompt": "x"}',
+    ):
+        (folder / PROMPTS).write_text(wrong)
+        with pytest.raises(ModelError, match=r"prompts\.json must be"):
+            EncoderDecoder(str(folder)).likelihoods("Sparse", ["index"])
+
+
 def test_promptrank_of_odd_and_long_texts(reader: Reader, t5_folder: Path) -> None:
-    system = PromptRank(T5(str(t5_folder)), reader)
+    system = PromptRank(EncoderDecoder(str(t5_folder)), reader)
     for text in ODD:
         assert system.extract(text) == []
     (only,) = system.extract("Index")
@@ -205,11 +228,11 @@ def test_promptrank_of_odd_and_long_texts(reader: Reader, t5_folder: Path) -> No
     assert only[1] > 0
     long = TEXT + " we propose" * 600 + " a satellite protocol"
     assert "satellite protocol" not in dict(system.extract(long))  # beyond the words it reads
-    assert system.extract(long) == PromptRank(T5(str(t5_folder)), reader).extract(long)
+    assert system.extract(long) == PromptRank(EncoderDecoder(str(t5_folder)), reader).extract(long)
 
 
 def test_folders_that_are_no_models(tmp_path: Path) -> None:
-    for make in (SentenceModel, T5):
+    for make in (SentenceModel, EncoderDecoder):
         with pytest.raises(ModelError, match="There is no folder"):
             make(str(tmp_path / "none")).describe()
         with pytest.raises(ModelError, match=r"neither config\.json nor modules\.json"):

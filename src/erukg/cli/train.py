@@ -240,7 +240,7 @@ def ranker(
 
 @app.command()
 def baseline(
-    name: Annotated[str, Argument(help="copyrnn, tpg, doct5query, autokeygen or uokg.")],
+    name: Annotated[str, Argument(help="copyrnn, tpg, doct5query, autokeygen, uokg, promptrank or promptkp.")],
     files: Annotated[list[Path], Argument(help="What the baseline learns from, as JSON Lines; see docs/baselines.md.")],
     out: Annotated[Path, Option("--output", "-o", help="Folder to write; a run that was stopped goes on from it.")],
     minutes: Annotated[float | None, Option(min=0.0, help="How long to train. [default: 10]")] = None,
@@ -251,9 +251,14 @@ def baseline(
     vocabulary: Annotated[int, Option(min=10, max=60_000, help="Most frequent words that are known.")] = 50_000,
     embedding: Annotated[int, Option(min=1, help="Width of the words' vectors.")] = 160,
     hidden: Annotated[int, Option(min=2, help="Width of the network's states.")] = 512,
+    base: Annotated[Path | None, Option(help="Model folder that promptrank or promptkp begins from.")] = None,
 ) -> None:
-    """Train another method's network, to compare with: a sequence-to-sequence model that can copy words."""
+    """Train another method's network, to compare with.
+
+    It is a sequence-to-sequence model that can copy words; promptrank and promptkp begin from the model in --base.
+    """
     require("torch", "train", "Training a baseline")
+    from erukg.training.baselines import BASED
     from erukg.training.baselines import baseline as find
     from erukg.training.baselines.fit import FitOptions
     from erukg.training.baselines.run import train_baseline
@@ -261,6 +266,14 @@ def baseline(
     if minutes is not None and steps is not None:
         raise InputError("Training takes --minutes or --steps, not both.")
     seconds = None if steps is not None else 60 * (10.0 if minutes is None else minutes)
+    if name in BASED:
+        from erukg.training.baselines.based import train_based
+
+        fitted = FitOptions(seconds=seconds, steps=steps, seed=seed, batch=batch, device=device)
+        typer.echo(f"{out}: {train_based(name, files, base, out, fitted)} steps")
+        return
+    if base is not None:
+        raise InputError(f"Training {name} begins from nothing; leave --base out.")
     options = FitOptions(
         seconds=seconds,
         steps=steps,

@@ -17,10 +17,12 @@ from erukg.research.baselines.copyrnn import CopyRnn
 from erukg.research.baselines.embedders import SentenceModel, embedder
 from erukg.research.baselines.embedrank import EmbedRank
 from erukg.research.baselines.keybert import KeyBert
+from erukg.research.baselines.llm import LanguageModel, Llm
 from erukg.research.baselines.multipartiterank import MultipartiteRank
 from erukg.research.baselines.neural.model import CopyModel
 from erukg.research.baselines.positionrank import PositionRank
-from erukg.research.baselines.promptrank import T5, PromptRank
+from erukg.research.baselines.promptkp import Filler, PromptKp
+from erukg.research.baselines.promptrank import EncoderDecoder, PromptRank
 from erukg.research.baselines.tagged import Reader
 from erukg.research.baselines.textrank import TextRank
 from erukg.research.baselines.tfidf import FrequencyCorpus, TfIdf
@@ -69,11 +71,15 @@ _RECIPES: dict[str, _Recipe] = {
     "yake": _Recipe(Yake, tags=False),
     "keybert": _Recipe(KeyBert, "embedder", SentenceModel, _VECTORS, tags=False),
     "embedrank": _Recipe(EmbedRank, "embedder", embedder, f"{_VECTORS[:-1]} or a file of word vectors)"),
-    "promptrank": _Recipe(PromptRank, "model", T5, "weights not available (give {}:FOLDER, a T5 model)"),
+    "promptrank": _Recipe(
+        PromptRank, "model", EncoderDecoder, "weights not available (give {}:FOLDER, a T5 model or another one)"
+    ),
     "copyrnn": _trained(CopyRnn),
     "tpg": _trained(Tpg),
     "autokeygen": _trained(AutoKeyGen, BankedModel.load, tags=True),
     "uokg": _trained(Uokg, UokgModel.load),
+    "promptkp": _trained(PromptKp, Filler),
+    "llm": _Recipe(Llm, "model", LanguageModel, "weights not available (give {0}:FOLDER or {0}:FILE.gguf)", tags=False),
 }
 
 

@@ -85,7 +85,7 @@ SYSTEMS: dict[str, str] = {
     **dict.fromkeys(("erukg-generate", "erukg-extract"), _GENERATOR),
     **dict.fromkeys(("textrank", "multipartiterank", "positionrank", "tfidf"), _BASELINE),
     **dict.fromkeys(("yake", "keybert", "embedrank", "promptrank"), _BASELINE),
-    **dict.fromkeys(("copyrnn", "tpg", "autokeygen", "uokg"), _BASELINE),
+    **dict.fromkeys(("copyrnn", "tpg", "autokeygen", "uokg", "promptkp", "llm"), _BASELINE),
     "file": "erukg.research.evaluation.kpeval",
 }
 

@@ -1,4 +1,8 @@
-"""The trained baselines: what each learns from. All learn with the same network and the same loop (`fit`)."""
+"""The trained baselines: what each learns from.
+
+Those of `BASELINES` learn with the same network and the same loop (`fit`); those of `BASED` begin from a model of the
+transformers library (`based`).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from erukg.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from erukg.training.baselines.packing import Example
 
-__all__ = ["BASELINES", "Companions", "TrainedBaseline", "baseline"]
+__all__ = ["BASED", "BASELINES", "BasedBaseline", "Companions", "TrainedBaseline", "baseline"]
 
 
 @runtime_checkable
@@ -57,8 +61,32 @@ BASELINES: dict[str, TrainedBaseline] = {
 """By name; `erukg train baseline` knows these."""
 
 
+@dataclass(frozen=True, slots=True)
+class BasedBaseline:
+    """A baseline that begins from a model folder, `base` in words; its module's `train` makes it of the files."""
+
+    module: str
+    files: str
+    base: str
+
+
+BASED: dict[str, BasedBaseline] = {
+    "promptrank": BasedBaseline(
+        "erukg.training.baselines.promptrank",
+        "documents with titles and abstracts",
+        "an encoder–decoder such as T5, BART or Marian",
+    ),
+    "promptkp": BasedBaseline(
+        "erukg.training.baselines.promptkp",
+        "documents with author keywords, and the corpus with their abstracts",
+        "a BERT with its masked-language head",
+    ),
+}
+"""By name; `erukg train baseline` knows these too."""
+
+
 def baseline(name: str) -> TrainedBaseline:
     """The baseline called so."""
     if name not in BASELINES:
-        raise InputError(f"There is no trained baseline '{name}'; {did_you_mean(name, BASELINES)}")
+        raise InputError(f"There is no trained baseline '{name}'; {did_you_mean(name, [*BASELINES, *BASED])}")
     return BASELINES[name]
