@@ -214,6 +214,8 @@ def label(system: Mapping[str, Any]) -> str:
     if expander and kind in METHODS:  # one of several systems that were searched with
         return f"{kind}, {label({'name': expander})}"
     base, _, rest = name.partition(":")
+    if base == "file":  # predictions that were made elsewhere; the files are called by who made them
+        return _last(rest).partition("{set}")[0].strip("-_. ") or rest
     shown = [_argument(part) for part in rest.split(",") if part]
     if base == "tfidf" and shown and "corpus" in (described := system.get("description") or {}):
         shown[0] = f"{described['corpus']['documents']:,} documents"
