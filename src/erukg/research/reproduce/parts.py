@@ -103,6 +103,8 @@ class Parts:
         if "corpus" in self:
             paths.append(Path(self._filled("corpus")))
         names = {str(path): path.name for path in paths}
+        if self.given.variants is not None:  # what lies in it besides the parts
+            names[f"{_absolute(self.given.variants)}/"] = ""
         for given in (self.given.model, self.given.collection):
             if given is not None and Path(given).exists():
                 names[given] = Path(given).name
