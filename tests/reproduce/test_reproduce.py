@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,9 +63,30 @@ def common(tiny_model: Path, tiny_collection: Path) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def quick(data: Path, common: list[object], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+def variants(tiny_model: Path, tiny_collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models without a type of reference, as far as the plan can tell: the tiny one under the names it looks for."""
+    folder = tmp_path_factory.mktemp("variants")
+    for name in ("control", "no-title"):
+        shutil.copytree(tiny_model, folder / "models" / name)
+        shutil.copytree(tiny_collection, folder / "collections" / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def quick(
+    data: Path, common: list[object], variants: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Result]:
     folder = tmp_path_factory.mktemp("results")
-    return folder, reproduce(data, "-o", folder, "--quick", *common)
+    given = ["--variants", variants, "--paper-collection", variants / "collections" / "control"]
+    return folder, reproduce(data, "-o", folder, "--quick", *given, *common)
+
+
+def test_types_of_reference_are_compared_with_the_control(quick: tuple[Path, Result]) -> None:
+    run = json.loads((quick[0] / "runs" / "quick-ablations-references.json").read_text())
+    labels = {variant["label"]: variant["against"] for variant in run["studies"][0]["variants"]}
+    assert labels["without titles, generation"] == "all types, generation"
+    assert labels["all types, generation"] is None
+    assert "control" not in " ".join(labels)
 
 
 def statuses(result: Result) -> dict[str, str]:
@@ -116,11 +138,12 @@ def test_quick_runs_hold_little_and_no_paths(quick: tuple[Path, Result], data: P
 
 
 def test_finished_steps_are_kept_until_their_inputs_change(
-    quick: tuple[Path, Result], data: Path, tiny_model: Path, tiny_collection: Path
+    quick: tuple[Path, Result], data: Path, tiny_model: Path, tiny_collection: Path, variants: Path
 ) -> None:
     folder, first = quick
     results = Results(folder, folder / "store", quick=True)
-    given = Given(data, ROOT, str(tiny_model), str(tiny_collection))
+    paper = variants / "collections" / "control"
+    given = Given(data, ROOT, str(tiny_model), str(tiny_collection), variants=variants, paper_collection=paper)
     before = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
     again = run_steps(STEPS, Parts(given), results, threads=1)
     made = {name for name, status in statuses(first).items() if status == "made"}
