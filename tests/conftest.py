@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+
+# The networks of the tests are tiny: torch's threads would only wait for one another. Before torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
