@@ -45,7 +45,7 @@ def test_every_text_gets_its_phrases(shipped: tuple[str, Measured], text: Reader
         assert measured["unwanted"][text.id] == 0
 
 
-@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("name", [pytest.param("small", marks=pytest.mark.slow), "tiny"])
 @pytest.mark.parametrize("part", SPOILS)
 def test_a_spoilt_model_with_right_checksums_is_noticed(name: str, part: str, tmp_path: Path) -> None:
     folder = spoil_model(find_model(name), tmp_path / name, part)

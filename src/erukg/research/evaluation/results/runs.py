@@ -204,6 +204,9 @@ def _groups(runs: Sequence[Run], part: str) -> list[Group]:
             else:
                 group.systems.append(system)
         group.comparisons += run.report.get("comparisons", [])
+    for group in groups.values():  # what one run lacked the weights for, another may have had
+        ran = {system["label"] for system in group.systems if not system.get("not_run")}
+        group.systems[:] = [s for s in group.systems if not (s.get("not_run") and s["label"] in ran)]
     return list(groups.values())
 
 
