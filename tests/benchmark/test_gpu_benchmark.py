@@ -46,6 +46,7 @@ def test_overlap_and_means() -> None:
     assert agreement([]) == {"documents": 0}
 
 
+@pytest.mark.slow
 def test_report(tmp_path: Path, tiny_corpus: Path) -> None:
     bert = write_bert(tmp_path / "bert")
     build(tmp_path / "c", [tiny_corpus], ModelAnalyser(OnnxBackend.load(bert)))
