@@ -1,4 +1,4 @@
-"""What `erukg evaluate` and `erukg benchmark` share: options, a console for wide tables, progress by task."""
+"""What the commands of the research wing share: options, a console for wide tables, progress by task."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["CollectionFolder", "Model", "Output", "console", "task_progress", "write_report"]
+__all__ = ["CollectionFolder", "Model", "Output", "Threads", "console", "task_progress", "write_report"]
 
 Model: TypeAlias = Annotated[str | None, typer.Option(help="Model folder or name instead of the bundled one.")]
 CollectionFolder: TypeAlias = Annotated[str | None, typer.Option(help="Collection folder instead of the bundled one.")]
 Output: TypeAlias = Annotated[
     Path | None, typer.Option("--output", "-o", help="Also write the results as JSON to this file.")
+]
+Threads: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]", show_default=False)
 ]
 
 

@@ -20,7 +20,7 @@ from erukg.cli._keyphrases import (
     Systems,
     WrittenPredictions,
 )
-from erukg.cli._research import CollectionFolder, Model, Output, console, task_progress, write_report
+from erukg.cli._research import CollectionFolder, Model, Output, Threads, console, task_progress, write_report
 from erukg.cli._retrieval import (
     AddedPhrases,
     ComparedMethods,
@@ -51,9 +51,6 @@ Sets: TypeAlias = Annotated[
 Paper: TypeAlias = Annotated[bool, typer.Option("--paper", help="The paper's settings instead of the tuned ones.")]
 Samples: TypeAlias = Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")]
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
-Threads: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]")
-]
 Changes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of every system; may be repeated."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
-from erukg.cli._research import CollectionFolder, Model, console, task_progress
+from erukg.cli._research import CollectionFolder, Model, Threads, console, task_progress
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -88,9 +88,6 @@ Store: TypeAlias = Annotated[
         help="Where predictions are kept, so that the same command goes on after a stop. [default: store in --output]",
         show_default=False,
     ),
-]
-Threads: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="Documents worked on at once. [default: all cores]", show_default=False)
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -266,14 +267,6 @@ def baseline(
     if minutes is not None and steps is not None:
         raise InputError("Training takes --minutes or --steps, not both.")
     seconds = None if steps is not None else 60 * (10.0 if minutes is None else minutes)
-    if name in BASED:
-        from erukg.training.baselines.based import train_based
-
-        fitted = FitOptions(seconds=seconds, steps=steps, seed=seed, batch=batch, device=device)
-        typer.echo(f"{out}: {train_based(name, files, base, out, fitted)} steps")
-        return
-    if base is not None:
-        raise InputError(f"Training {name} begins from nothing; leave --base out.")
     options = FitOptions(
         seconds=seconds,
         steps=steps,
@@ -283,7 +276,13 @@ def baseline(
         vocabulary=vocabulary,
         embedding=embedding,
         hidden=hidden,
-        longest=find(name).longest,
     )
-    model = train_baseline(name, files, out, options)
+    if name in BASED:
+        from erukg.training.baselines.based import train_based
+
+        typer.echo(f"{out}: {train_based(name, files, base, out, options)} steps")
+        return
+    if base is not None:
+        raise InputError(f"Training {name} begins from nothing; leave --base out.")
+    model = train_baseline(name, files, out, replace(options, longest=find(name).longest))
     typer.echo(f"{out}: held-out loss {model.card['held_out_loss']:.3f}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from erukg.core.search_words import STOP_WORDS, every_word
 
-__all__ = ["ANALYSIS", "Query", "analyse", "stems", "terms_of", "text_key"]
+__all__ = ["ANALYSIS", "Query", "analyse", "stem_words", "stems", "terms_of", "text_key"]
 
 #: The name of this analysis, written into every collection: texts must be analysed as the collection was.
 ANALYSIS = "english-snowball-1"
@@ -37,6 +38,11 @@ def _stemmer() -> Any:
 
         stemmer = _local.stemmer = Stemmer.Stemmer("english")
     return stemmer
+
+
+def stem_words(words: Iterable[str]) -> list[str]:
+    """The stem of each of some lower-case words."""
+    return list(_stemmer().stemWords(list(words)))
 
 
 def stems(text: str) -> list[str]:

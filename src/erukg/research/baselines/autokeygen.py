@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from erukg.research.baselines.banked import BankedModel
-from erukg.research.baselines.base import present_and_absent
+from erukg.research.baselines.base import ManyTexts
 from erukg.research.baselines.neural.vocabulary import words
 from erukg.research.baselines.phrase_bank import LONGEST, stemmed
 from erukg.research.baselines.relevance import TextStems
@@ -21,7 +21,7 @@ _LEAST = 1e-5  # of a divisor
 
 
 @dataclass(frozen=True)
-class AutoKeyGen:
+class AutoKeyGen(ManyTexts):
     """Phrases that the network writes, with a beam of `width`, by their log probability for each word.
 
     Those that do not stand in the text are preferred where the bank knows them: their cost is divided by `known`.
@@ -37,15 +37,9 @@ class AutoKeyGen:
     joint: bool = False
     packages: ClassVar[tuple[str, ...]] = ("torch",)
 
-    def phrases(self, text: str, top_k: int = 10) -> tuple[list[str], list[str]]:
-        return self.phrases_of([text], top_k)[0]
-
-    def phrases_of(self, texts: Sequence[str], top_k: int = 10) -> list[tuple[list[str], list[str]]]:
+    def ranked(self, texts: Sequence[str]) -> list[list[str]]:
         written = self.model.network.generate(texts, self.width, self.depth)
-        return [
-            present_and_absent(self._ranked(text, found), text, top_k)
-            for text, found in zip(texts, written, strict=True)
-        ]
+        return [self._ranked(text, found) for text, found in zip(texts, written, strict=True)]
 
     def _ranked(self, text: str, found: Sequence[tuple[str, float]]) -> list[str]:
         bank, stems = self.model.bank, TextStems(stemmed(words(text)))

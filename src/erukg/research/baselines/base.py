@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -10,9 +11,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.errors import ModelError
+from erukg.errors import ModelError, require
 
-__all__ = ["Baseline", "GenerativeBaseline", "best", "digest", "model_folder", "present_and_absent"]
+__all__ = ["Baseline", "GenerativeBaseline", "ManyTexts", "best", "digest", "model_folder", "present_and_absent"]
+__all__ += ["usual_device"]
 
 
 class Baseline(Protocol):
@@ -48,6 +50,21 @@ def present_and_absent(ranked: Iterable[str], text: str, top_k: int) -> tuple[li
     return kinds[0][:top_k], kinds[1][:top_k]
 
 
+class ManyTexts(ABC):
+    """A `GenerativeBaseline` that ranks the phrases of many texts at once."""
+
+    @abstractmethod
+    def ranked(self, texts: Sequence[str]) -> list[list[str]]:
+        """The phrases of each text, of both kinds, best first."""
+
+    def phrases(self, text: str, top_k: int = 10) -> tuple[list[str], list[str]]:
+        return self.phrases_of([text], top_k)[0]
+
+    def phrases_of(self, texts: Sequence[str], top_k: int = 10) -> list[tuple[list[str], list[str]]]:
+        found = zip(self.ranked(texts), texts, strict=True)
+        return [present_and_absent(ranked, text, top_k) for ranked, text in found]
+
+
 def best(phrases: Sequence[str], scores: NDArray[np.float64], top_k: int) -> list[tuple[str, float]]:
     """The phrases with the highest scores; of equal ones the first given stays first."""
     order = np.argsort(-scores, kind="stable")[:top_k]
@@ -65,6 +82,12 @@ def model_folder(path: str, purpose: str) -> Path:
             "as the transformers library saves it."
         )
     return folder
+
+
+def usual_device() -> str:
+    """Where torch runs a baseline's network: on a GPU if it finds one."""
+    torch = require("torch", "eval", "This baseline")
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def digest(path: Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from erukg.research.baselines.base import present_and_absent
+from erukg.research.baselines.base import ManyTexts
 from erukg.research.baselines.neural.model import CopyModel
 from erukg.research.baselines.neural.vocabulary import words
 
@@ -14,7 +14,7 @@ __all__ = ["CopyRnn"]
 
 
 @dataclass(frozen=True)
-class CopyRnn:
+class CopyRnn(ManyTexts):
     """Phrases in the order of their probability, from a beam of `width` and up to `depth` words long.
 
     Short phrases are likelier than long ones, so of the phrases of one word only the first `single_words` stay: one, as
@@ -27,14 +27,8 @@ class CopyRnn:
     single_words: int = 1
     packages: ClassVar[tuple[str, ...]] = ("torch",)
 
-    def phrases(self, text: str, top_k: int = 10) -> tuple[list[str], list[str]]:
-        return self.phrases_of([text], top_k)[0]
-
-    def phrases_of(self, texts: Sequence[str], top_k: int = 10) -> list[tuple[list[str], list[str]]]:
-        found = self.model.generate(texts, self.width, self.depth)
-        return [
-            present_and_absent(self._ranked(ranked), text, top_k) for text, ranked in zip(texts, found, strict=True)
-        ]
+    def ranked(self, texts: Sequence[str]) -> list[list[str]]:
+        return [self._ranked(found) for found in self.model.generate(texts, self.width, self.depth)]
 
     def _ranked(self, found: Sequence[tuple[str, float]]) -> list[str]:
         single = 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from erukg.errors import MissingExtraError, ModelError, require
-from erukg.research.baselines.base import digest, model_folder, present_and_absent
+from erukg.research.baselines.base import ManyTexts, digest, model_folder, usual_device
 
 __all__ = ["Answer", "LanguageModel", "Llm", "conversation", "phrases_in", "repeated", "whole_part"]
 
@@ -142,7 +142,7 @@ class LanguageModel:
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
         model = auto.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32, **options)
-        return torch, tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+        return torch, tokenizer, model.eval().to(usual_device())
 
     @property
     def batch(self) -> int:
@@ -194,7 +194,7 @@ class LanguageModel:
 
 
 @dataclass(frozen=True)
-class Llm:
+class Llm(ManyTexts):
     """The phrases of the model's answer in its order: those in the text are present, the others absent.
 
     It reads the first `most_words` words of a text, after so many `examples`, and writes up to `most_tokens` tokens, no
@@ -208,15 +208,12 @@ class Llm:
     new_run: int = 4
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
-    def phrases(self, text: str, top_k: int = 10) -> tuple[list[str], list[str]]:
-        return self.phrases_of([text], top_k)[0]
-
-    def phrases_of(self, texts: Sequence[str], top_k: int = 10) -> list[tuple[list[str], list[str]]]:
+    def ranked(self, texts: Sequence[str]) -> list[list[str]]:
         asked = [i for i, text in enumerate(texts) if any(map(str.isalnum, text))]
         answers = self.model.answers([self.conversation(texts[i]) for i in asked], self.most_tokens, self.new_run)
-        out: list[tuple[list[str], list[str]]] = [([], []) for _ in texts]
+        out: list[list[str]] = [[] for _ in texts]
         for i, answer in zip(asked, answers, strict=True):
-            out[i] = present_and_absent(phrases_in(answer.text), texts[i], top_k)
+            out[i] = phrases_in(answer.text)
         return out
 
     def conversation(self, text: str) -> list[dict[str, str]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.collection.analysis import stem_words
 from erukg.errors import ModelError
 from erukg.io.publish import publish_text
 
@@ -23,9 +24,7 @@ _LARGEST = 1 << 28
 
 def stemmed(words: Sequence[str]) -> tuple[str, ...]:
     """The stems of lower-case words."""
-    import Stemmer
-
-    return tuple(Stemmer.Stemmer("english").stemWords(list(words)))
+    return tuple(stem_words(words))
 
 
 @dataclass(frozen=True, eq=False)

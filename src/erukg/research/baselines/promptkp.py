@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.collection.analysis import stem_words
 from erukg.core.lexicon import FUNCTION_WORDS
 from erukg.errors import ModelError, require
-from erukg.research.baselines.base import digest, model_folder
+from erukg.research.baselines.base import digest, model_folder, usual_device
 
 __all__ = ["HEADS", "MOST_KEY", "MOST_TEXT", "SLOTS", "Filler", "PromptKp", "WordPieces", "lay_out", "prompt_of"]
 
@@ -50,8 +51,6 @@ class WordPieces:
     @classmethod
     def of(cls, text: str, tokenizer: Any) -> WordPieces:
         """What is read of a text, by a tokenizer of the `tokenizers` library that splits words as BERT's does."""
-        import Stemmer
-
         found = tokenizer.encode(text, add_special_tokens=False)
         numbers = np.array([-1 if n is None else n for n in found.word_ids[: MOST_TEXT - 2]], np.int64)
         begins = np.ones(len(numbers), np.bool_)
@@ -61,8 +60,7 @@ class WordPieces:
         offsets = found.offsets
         spans = [(offsets[a][0], offsets[b][1]) for a, b in zip(first.tolist(), lasts.tolist(), strict=True)]
         words = [text[a:b].lower() for a, b in spans]
-        stems = Stemmer.Stemmer("english").stemWords(words)
-        return cls(np.array(found.ids[: MOST_TEXT - 2], np.int64), first, words, list(stems), spans, text)
+        return cls(np.array(found.ids[: MOST_TEXT - 2], np.int64), first, words, stem_words(words), spans, text)
 
     def pieces(self, word: int) -> list[int]:
         """The pieces of a word."""
@@ -125,7 +123,7 @@ class Filler:
         transformers = require("transformers", "eval", "PromptKP")
         model = transformers.BertForMaskedLM.from_pretrained(str(folder), local_files_only=True, dtype=torch.float32)
         heads = require("safetensors.torch", "eval", "PromptKP").load_file(str(folder / HEADS))
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+        device = usual_device()
         return model.eval().to(device), {name: part.float().to(device) for name, part in heads.items()}
 
     def _states(self, text: Ids, prompts: Sequence[Sequence[int]]) -> Any:
@@ -279,13 +277,10 @@ class PromptKp:
         known = f" {' '.join(words.stems)} "
         seen: set[str] = set()
         out = []
-        import Stemmer
-
-        stemmer = Stemmer.Stemmer("english")
         for h in ranked:
             pieces = [*[p for p in h.before if p != end][::-1], *h.key, *[p for p in h.after if p != end]]
             form = tokenizer.decode(pieces).replace(" - ", "-")
-            stems = " ".join(stemmer.stemWords(form.replace("-", " ").split()))
+            stems = " ".join(stem_words(form.replace("-", " ").split()))
             if stems and stems not in seen and f" {stems} " not in known and _phrase_like(form.split()):
                 seen.add(stems)
                 out.append(form)

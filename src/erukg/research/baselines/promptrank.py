@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from erukg.core.locating import words_before
 from erukg.errors import ModelError, require
-from erukg.research.baselines.base import best, digest, model_folder
+from erukg.research.baselines.base import best, digest, model_folder, usual_device
 from erukg.research.baselines.tagged import Reader
 
 __all__ = ["PROMPTS", "EncoderDecoder", "PromptRank", "Prompts"]
@@ -71,7 +71,7 @@ class EncoderDecoder:
         torch = require("torch", "eval", "PromptRank")
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-        return torch, tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+        return torch, tokenizer, model.eval().to(usual_device())
 
     def likelihoods(self, text: str, phrases: Sequence[str]) -> tuple[NDArray[np.float64], list[int]]:
         """ln p(phrase | text, prompt) of each phrase, and of how many tokens it is made."""

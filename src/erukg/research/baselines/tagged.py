@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.collection.analysis import stem_words
 from erukg.core.candidates import noun_phrases
 from erukg.core.document import Document
 from erukg.core.locating import Located
@@ -45,9 +46,7 @@ class TaggedText:
     @cached_property
     def stems(self) -> list[str]:
         """The stem of each word, lower-cased."""
-        import Stemmer
-
-        return list(Stemmer.Stemmer("english").stemWords([word.lower() for word in self.document.words]))
+        return stem_words(word.lower() for word in self.document.words)
 
     @cached_property
     def content(self) -> NDArray[np.bool_]:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.collection.analysis import stem_words
 from erukg.core.hashing import hash_phrases, hash_runs
 from erukg.errors import InputError
 from erukg.io import BadDocument, read_documents
 from erukg.research.baselines.base import best, digest
 from erukg.research.baselines.tagged import Reader
 
-__all__ = ["Frequencies", "FrequencyCorpus", "TfIdf", "stem_words"]
+__all__ = ["Frequencies", "FrequencyCorpus", "TfIdf", "text_stems"]
 
 LONGEST = 3
 _WORD = re.compile(r"[^\W_]+")
@@ -28,11 +29,9 @@ _BATCH = 2000
 _MOST = 60_000_000
 
 
-def stem_words(text: str) -> list[str]:
+def text_stems(text: str) -> list[str]:
     """The stemmed words of a text; hyphens part words here, as they do in evaluation."""
-    import Stemmer
-
-    return list(Stemmer.Stemmer("english").stemWords(_WORD.findall(text.lower())))
+    return stem_words(_WORD.findall(text.lower()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class Frequencies:
         batch: list[NDArray[np.uint64]] = []
         for text in texts:
             documents += 1
-            batch.append(np.unique(hash_runs(stem_words(text), LONGEST)))
+            batch.append(np.unique(hash_runs(text_stems(text), LONGEST)))
             if len(batch) == _BATCH:
                 hashes, counts = _merge(hashes, counts, batch)
                 batch = []
@@ -118,13 +117,13 @@ class TfIdf:
     def extract(self, text: str, top_k: int = 10) -> list[tuple[str, float]]:
         forms: dict[tuple[str, ...], str] = {}
         for phrase in self.reader.read(text).phrases(LONGEST):
-            stems = tuple(stem_words(phrase.form))
+            stems = tuple(text_stems(phrase.form))
             if 0 < len(stems) <= LONGEST:
                 forms.setdefault(stems, phrase.form)
         if not forms:
             return []
         keys = list(forms)
-        runs, counts = np.unique(hash_runs(stem_words(text), LONGEST), return_counts=True)
+        runs, counts = np.unique(hash_runs(text_stems(text), LONGEST), return_counts=True)
         wanted = hash_phrases([" ".join(key) for key in keys])
         place = np.minimum(np.searchsorted(runs, wanted), len(runs) - 1)
         # A form cleaned of markup may not be found again in the raw text; it was there once.

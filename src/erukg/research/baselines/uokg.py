@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from erukg.core.search_words import STOP_WORDS
 from erukg.research.baselines.banked import BankedModel
-from erukg.research.baselines.base import present_and_absent
+from erukg.research.baselines.base import ManyTexts
 from erukg.research.baselines.neural.vocabulary import END, SourceDocument, words
 from erukg.research.baselines.phrase_bank import stemmed
 from erukg.research.baselines.references import References, with_references
@@ -61,7 +61,7 @@ class UokgModel:
 
 
 @dataclass(frozen=True)
-class Uokg:
+class Uokg(ManyTexts):
     """Phrases by p(phrase | text) ∝ phraseness^`balance` · informativeness, word by word in a beam of `width`.
 
     Phraseness is the network's, which reads the text and up to `references` phrases of documents about the same, with
@@ -80,10 +80,7 @@ class Uokg:
     known: float = 1.2
     packages: ClassVar[tuple[str, ...]] = ("torch",)
 
-    def phrases(self, text: str, top_k: int = 10) -> tuple[list[str], list[str]]:
-        return self.phrases_of([text], top_k)[0]
-
-    def phrases_of(self, texts: Sequence[str], top_k: int = 10) -> list[tuple[list[str], list[str]]]:
+    def ranked(self, texts: Sequence[str]) -> list[list[str]]:
         banked = self.model.banked
         vectors = banked.vectors.embed([stemmed(words(text)) for text in texts])
         sources = [
@@ -92,10 +89,7 @@ class Uokg:
         ]
         guide = _Guide(self.model, [banked.network.document(source) for source in sources], vectors, self.balance)
         found = banked.network.generate(sources, self.width, self.depth, guide, strict=True)
-        return [
-            present_and_absent(self._ranked(text, phrases), text, top_k)
-            for text, phrases in zip(texts, found, strict=True)
-        ]
+        return [self._ranked(text, phrases) for text, phrases in zip(texts, found, strict=True)]
 
     def _borrowed(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> list[list[tuple[str, ...]]]:
         """The reference phrases of each text, none of which stands in it."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from erukg.errors import ModelError, TrainingError
+from erukg.research.baselines.base import usual_device
 from erukg.research.baselines.neural.model import CopyModel
 from erukg.research.baselines.neural.network import Batch, CopyNetwork, NetworkConfig
 from erukg.research.baselines.neural.vocabulary import END, PAD
@@ -25,7 +26,7 @@ from erukg.training import checkpoint
 from erukg.training.baselines.packing import Example, Packed, pack
 from erukg.training.folders import read_json, write_json
 
-__all__ = ["Example", "FitOptions", "fit"]
+__all__ = ["Example", "FitOptions", "cut_alike", "find_device", "fit"]
 
 _CHECKPOINTS = "checkpoints"
 _EVERY_SECONDS = 60.0
@@ -125,13 +126,19 @@ def _finished(folder: Path, run: str) -> CopyModel | None:
     return model
 
 
-def _device(name: str | None) -> torch.device:
+def find_device(name: str | None) -> torch.device:
     """The device asked for, by default the GPU where there is one."""
     if name not in (None, "cpu", "cuda"):
         raise TrainingError(f"There is no device '{name}' to train on; use cpu or cuda.")
     if name == "cuda" and not torch.cuda.is_available():
         raise TrainingError("torch finds no GPU to train on; leave --device out to train on the CPU.")
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+    return torch.device(name or usual_device())
+
+
+def cut_alike(pool: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+    """A pool of documents in batches of about the same length, which leave little to pad."""
+    ordered = pool[np.argsort(lengths[pool], kind="stable")]
+    return [ordered[n : n + size] for n in range(0, len(ordered), size)]
 
 
 class _Data:
@@ -162,14 +169,9 @@ class _Data:
         return map(self.batch, self._alike(self.held_out))
 
     def _alike(self, documents: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Batches of documents of about the same length, which leave little to pad."""
         size = self.options.batch
-        out = []
-        for at in range(0, len(documents), 64 * size):
-            pool = documents[at : at + 64 * size]
-            pool = pool[np.argsort(self.lengths[pool], kind="stable")]
-            out += [pool[n : n + size] for n in range(0, len(pool), size)]
-        return out
+        pools = range(0, len(documents), 64 * size)
+        return [batch for at in pools for batch in cut_alike(documents[at : at + 64 * size], self.lengths, size)]
 
     def batch(self, documents: NDArray[np.int64]) -> Batch:
         packed = self.packed
@@ -204,7 +206,7 @@ class _Fit:
         say: Callable[[str], None],
     ) -> None:
         self.options, self.folder, self.say, self.packed, self.run_id = options, folder, say, packed, run
-        self.device = _device(options.device)
+        self.device = find_device(options.device)
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
         torch.manual_seed(options.seed)
         sizes = NetworkConfig(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from erukg.errors import TrainingError
-from erukg.training.baselines.fit import FitOptions
+from erukg.training.baselines.fit import FitOptions, cut_alike, find_device
 
 __all__ = ["Batches", "batches_of", "descend"]
 
@@ -37,8 +37,7 @@ def batches_of(lengths: NDArray[np.int64], size: int, seed: int) -> Iterator[lis
     while True:
         order = random.permutation(len(lengths))
         for pool in (order[i : i + step] for i in range(0, len(order), step)):
-            ordered = pool[np.argsort(lengths[pool], kind="stable")]
-            parts = [ordered[i : i + size] for i in range(0, len(ordered), size)]
+            parts = cut_alike(pool, lengths, size)
             for place in random.permutation(len(parts)).tolist():
                 yield parts[place].tolist()
 
@@ -56,7 +55,7 @@ def descend(
     the same seed a fit by steps on a CPU is repeatable.
     """
     batches, lengths = made
-    device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = find_device(options.device)
     torch.manual_seed(options.seed)
     for module in modules:
         module.to(device).train()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from erukg.errors import ModelError, require
 from erukg.io.publish import publish_bytes, publish_text
-from erukg.research.baselines.base import digest
+from erukg.research.baselines.base import digest, usual_device
 from erukg.research.baselines.neural.vocabulary import SourceDocument, Vocabulary
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class CopyModel:
     @classmethod
     def load(cls, folder: str | Path, device: str | None = None) -> CopyModel:
         """The model in a folder, on the given device: by default the GPU where torch finds one."""
-        torch = require("torch", "eval", _PURPOSE)
+        require("torch", "eval", _PURPOSE)
         from erukg.research.baselines.neural.network import CopyNetwork, NetworkConfig
 
         path = Path(folder)
@@ -62,8 +62,7 @@ class CopyModel:
         if network is None or _shapes(network.state_dict()) != _shapes(weights):
             raise ModelError(f"{path / _WEIGHTS} does not fit the network in config.json; copy the model again.")
         network.load_state_dict(weights)
-        where = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return cls(network.to(where).eval(), vocabulary, config["card"], path)
+        return cls(network.to(device or usual_device()).eval(), vocabulary, config["card"], path)
 
     def save(self, folder: str | Path) -> None:
         """Write the model; weights are kept in half precision."""

@@ -193,7 +193,7 @@ def _groups(runs: Sequence[Run], part: str) -> list[Group]:
         parts = ("name", "sha256", "documents", "queries")
         group = groups.setdefault(json.dumps([[s.get(part) for part in parts] for s in sets]), Group(sets))
         for system in ({**given, "label": label(given)} for given in run.report[part]):
-            same = [known for known in group.systems if known["name"] == system["name"]]
+            same = [known for known in group.systems if _is_same(known, system)]
             if same and (system.get("not_run") or any(one.get("scores") == system["scores"] for one in same)):
                 continue
             if same and same[0].get("not_run"):
@@ -204,10 +204,13 @@ def _groups(runs: Sequence[Run], part: str) -> list[Group]:
             else:
                 group.systems.append(system)
         group.comparisons += run.report.get("comparisons", [])
-    for group in groups.values():  # what one run lacked the weights for, another may have had
-        ran = {system["label"] for system in group.systems if not system.get("not_run")}
-        group.systems[:] = [s for s in group.systems if not (s.get("not_run") and s["label"] in ran)]
     return list(groups.values())
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two rows are of one system. One that was not run lacks the weights in its name, but not its label."""
+    lacking = one.get("not_run") or other.get("not_run")
+    return one["name"] == other["name"] or bool(lacking and one["label"] == other["label"])
 
 
 def label(system: Mapping[str, Any]) -> str:
