@@ -6,6 +6,7 @@ ERUKG_CHROMIUM) and the extra `browser`. With ERUKG_SCREENSHOTS=FOLDER the pictu
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,6 +19,17 @@ import pytest
 from browser.browsing import ARGUMENTS, Service, Sheet
 
 HERE = Path(__file__).parent
+# Labels of concepts, and the words by which field notes are tagged with them.
+CONCEPTS = {
+    "Passive acoustic monitoring": ("acoustic monitoring",),
+    "Hydrophones": ("hydrophone",),
+    "Whales": ("whale",),
+    "Marine mammals": ("whale", "porpoise", "seal"),
+    "Noise, underwater": ("ship noise",),
+    "Camera traps": ("camera trap",),
+    "Floods": ("flood",),
+    "Template matching": (),
+}
 CHROMIUM = os.environ.get("ERUKG_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -53,19 +65,43 @@ def field_notes() -> Path:
 
 
 @pytest.fixture(scope="session")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vocabulary of the field notes in Annif's TSV."""
+    file = tmp_path_factory.mktemp("vocabularies") / "field.tsv"
+    file.write_text("".join(f"<http://example.org/field/{i}>\t{label}\n" for i, label in enumerate(CONCEPTS)), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="session")
+def hostile_vocabulary(vocabulary: Path) -> Path:
+    """A vocabulary whose URIs and labels are code."""
+    file = vocabulary.with_name("hostile.tsv")
+    file.write_text("<javascript:window.executed=4>\tWhales (<img src=x onerror='window.executed = 2'>)\n", "utf-8")
+    return file
+
+
+@pytest.fixture(scope="session")
 def collection(field_notes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The field notes, tagged with the concepts whose words they have."""
     from erukg.backends import OnnxBackend, find_model
     from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.build import build
 
     folder = tmp_path_factory.mktemp("collections") / "field-notes"
-    build(folder, [field_notes], ModelAnalyser(OnnxBackend.load(find_model(None))))
+    tagged = folder.with_suffix(".jsonl")
+    with tagged.open("w", encoding="utf-8") as out:
+        for row in map(json.loads, field_notes.read_text("utf-8").splitlines()):
+            text = f"{row['title']} {row['abstract']}".lower()
+            found = [i for i, words in enumerate(CONCEPTS.values()) if any(word in text for word in words)]
+            out.write(json.dumps({**row, "subjects": [f"http://example.org/field/{i}" for i in found]}) + "\n")
+    build(folder, [tagged], ModelAnalyser(OnnxBackend.load(find_model(None))), tags="subjects")
     return folder
 
 
 @pytest.fixture(scope="session")
-def service(collection: Path) -> Iterator[Service]:
-    with Service("--collection", collection, "--max-characters", 20_000) as running:
+def service(collection: Path, vocabulary: Path, hostile_vocabulary: Path) -> Iterator[Service]:
+    concepts = ("--vocabulary", f"field={vocabulary}", "--vocabulary", hostile_vocabulary, "--tagged", collection)
+    with Service("--collection", collection, "--max-characters", 20_000, *concepts) as running:
         yield running
 
 

@@ -26,7 +26,7 @@ from erukg.serving.logs import Log
 from erukg.serving.service import Service
 
 T = TypeVar("T")
-BASE = "http://service"
+BASE = "http://localhost"
 
 
 def inside(
@@ -81,6 +81,7 @@ class Process:
         )
         self.log: list[dict[str, Any]] = []
         self._rest = b""
+        self._told = False
         self.port = int(self.until(lambda line: line.get("event") == "listening")["port"])
         self.url = f"http://127.0.0.1:{self.port}"
         if wait:
@@ -121,10 +122,15 @@ class Process:
             seconds = 0
         return True
 
+    def terminate(self) -> None:
+        """Send SIGTERM, once: one that comes while the interpreter ends would kill it, and be its exit code."""
+        if not self._told and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self._told = True
+
     def end(self, seconds: float = 20) -> int:
         """Send SIGTERM if it still runs; the exit code. All of the log is read."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+        self.terminate()
         deadline = time.monotonic() + seconds
         while self.read_log(0.05) and time.monotonic() < deadline:
             pass

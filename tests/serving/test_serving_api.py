@@ -298,12 +298,12 @@ def test_a_refusal_names_the_entry_of_a_list(generator: KeyphraseGenerator) -> N
 
 def test_many_unknown_fields_cost_little() -> None:
     body = {str(i): 0 for i in range(400_000)}
-    begin = time.perf_counter()
+    begin = time.process_time()
     models = RequestModels(ServiceLimits(), Settings())
     for given in (body, {"text": "a", "settings": body}):
         with pytest.raises(Problem):
             check(models.keyphrases, given)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 def test_cors_is_off_unless_asked_for(generator: KeyphraseGenerator, text: str) -> None:

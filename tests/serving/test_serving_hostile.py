@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from erukg import KeyphraseGenerator
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.service import Service
+from erukg.serving.subjects import SubjectsByName
 from serving import pdf_samples
 from serving.serving_tools import inside
 
@@ -106,10 +107,11 @@ _values = st.recursive(
 _names = (
     *("text", "documents", "mode", "top_k", "settings", "explain", "phrases", "fields", "append", "system"),
     *("kind", "weight", "present", "absent", "terms", "format", "search_fields"),
+    *("vocabulary", "min_confidence", "new_terms"),
 )
 
 
-def test_no_combination_of_values_breaks_it(generator: KeyphraseGenerator) -> None:
+def test_no_combination_of_values_breaks_it(generator: KeyphraseGenerator, subjects: SubjectsByName) -> None:
     bodies: list[Any] = []
 
     @settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -120,14 +122,14 @@ def test_no_combination_of_values_breaks_it(generator: KeyphraseGenerator) -> No
     collect()
 
     async def scenario(client: httpx.AsyncClient, service: Service) -> None:
-        for path in ("keyphrases", "rank", "expand", "baseline"):
+        for path in ("keyphrases", "rank", "expand", "baseline", "suggest", "projects/engines/suggest-batch"):
             for body in bodies:
                 content = json.dumps(body).encode()
                 response = await client.post(f"/v1/{path}", content=content, headers={"Content-Type": JSON})
                 assert response.status_code < 500, (path, body, response.text)
                 response.json()
 
-    inside(generator, scenario)
+    inside(generator, scenario, subjects=subjects)
 
 
 def test_files_are_read_raw_and_from_forms(generator: KeyphraseGenerator) -> None:

@@ -33,9 +33,10 @@ CHECKS = (
 
 
 @pytest.fixture(scope="module")
-def server(tiny_model: Path, tiny_collection: Path) -> Iterator[Process]:
+def server(tiny_model: Path, tiny_collection: Path, vocabulary_file: Path) -> Iterator[Process]:
     limits = ("--max-characters", 5000, "--max-documents", 10, "--max-phrases", 50)
-    arguments = ("--model", tiny_model, "--collection", tiny_collection, "--no-request-log", *limits)
+    parts = ("--model", tiny_model, "--collection", tiny_collection, "--vocabulary", f"engines={vocabulary_file}")
+    arguments = (*parts, "--no-request-log", *limits)
     with Process(*arguments) as process:
         yield process
 
@@ -55,10 +56,12 @@ def test_examples_are_answered(server: Process, described: dict[str, Any]) -> No
                 schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
             for value in schema.get("examples", ()):
                 asked += 1
-                sent: dict[str, Any] = {"json": value} if kind == "application/json" else {"content": value}
-                response = httpx.post(f"{server.url}{path}", headers={"Content-Type": kind}, **sent)
+                name = {"application/json": "json", "application/x-www-form-urlencoded": "data"}.get(kind, "content")
+                sent: dict[str, Any] = {name: value}
+                url = f"{server.url}{path.format(project_id='engines')}"
+                response = httpx.post(url, headers={"Content-Type": kind}, **sent)
                 assert response.status_code == 200, (path, value, response.text)
-    assert asked >= 7
+    assert asked >= 11
 
 
 def test_sources_may_have_titles(described: dict[str, Any]) -> None:

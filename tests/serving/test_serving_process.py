@@ -42,7 +42,7 @@ def talk(port: int, data: bytes, *, seconds: float = 5) -> bytes:
 
 
 def post(body: bytes, *headers: bytes) -> bytes:
-    head = [b"POST /v1/keyphrases HTTP/1.1", b"Host: x", b"Content-Type: application/json", *headers]
+    head = [b"POST /v1/keyphrases HTTP/1.1", b"Host: localhost", b"Content-Type: application/json", *headers]
     return b"\r\n".join(head) + b"\r\n\r\n" + body
 
 
@@ -108,11 +108,11 @@ def test_a_killed_worker_is_replaced(server: Process) -> None:
 
 def test_headers_that_come_slowly_or_without_end_are_cut_off(server: Process) -> None:
     begin = time.monotonic()
-    assert talk(server.port, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ") == b""
+    assert talk(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ") == b""
     assert talk(server.port, b"") == b""
     assert 1.0 < time.monotonic() - begin < 4
     with contextlib.suppress(ConnectionError):  # closed on us while we still send
-        assert b" 431 " in talk(server.port, b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-More: again\r\n" * 10_000)
+        assert b" 431 " in talk(server.port, b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X-More: again\r\n" * 10_000)
 
 
 def test_bodies_that_come_slowly_or_too_large_are_refused(server: Process) -> None:
@@ -131,7 +131,7 @@ def test_bodies_that_come_slowly_or_too_large_are_refused(server: Process) -> No
 def test_a_connection_goes_on_after_a_refusal(server: Process) -> None:
     """What is left of a refused body is thrown away, and not taken for the next request."""
     body = json.dumps({"text": "graph data"}).encode()
-    inner = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+    inner = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
     refused = post(inner * 8000, b"Content-Length: %d" % (len(inner) * 8000))
     assert len(refused) > 200_000
     good = post(body, b"Content-Length: %d" % len(body), b"Connection: close")
@@ -155,8 +155,8 @@ def test_who_leaves_early_is_not_worked_for(server: Process) -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"GET\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
-        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"POST /v1/keyphrases HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
         b"POST /v1/keyphrases HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"POST /v1/keyphrases HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
@@ -199,8 +199,9 @@ def test_sigterm_under_load_loses_no_accepted_request(tiny_model: Path, workers:
         answered: dict[str, bool] = {}
         stop = asyncio.Event()
         clients = [asyncio.create_task(hammer(server.url, i, answered, stop)) for i in range(16)]
-        await asyncio.sleep(0.5)
-        server.process.send_signal(signal.SIGTERM)
+        while sum(answered.values()) <= 30 and not any(client.done() for client in clients):
+            await asyncio.sleep(0.02)
+        server.terminate()
         draining = await asyncio.to_thread(server.until, lambda line: line.get("event") == "draining")
         assert draining["signal"] == "SIGTERM"
         assert sum(await asyncio.gather(*clients)) == 0
@@ -218,7 +219,7 @@ def test_sigterm_under_load_loses_no_accepted_request(tiny_model: Path, workers:
 
 def test_readiness_goes_before_the_connections_do(tiny_model: Path) -> None:
     with Process("--model", tiny_model, "--drain-seconds", 1.5) as server:
-        server.process.send_signal(signal.SIGTERM)
+        server.terminate()
         server.until(lambda line: line.get("event") == "draining")
         answer = httpx.get(f"{server.url}/readyz")
         assert answer.status_code == 503
@@ -270,6 +271,9 @@ def test_what_cannot_be_served_is_said_in_one_line(server: Process, tiny_model: 
     )
     assert bare.returncode == 1
     assert "pip install 'erukg[serve]'" in bare.stderr
+    lost = serve("--model", tiny_model, "--port", 0, "--vocabulary", f"a={tmp_path / 'none.tsv'}")
+    assert lost.returncode == 1
+    assert "none.tsv" in lost.stderr
     empty = tmp_path / "keys"
     empty.write_text("# none\n")
     no_key = serve("--api-key-file", empty, env={"ERUKG_API_KEY": ""})

@@ -18,10 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from erukg.errors import InputError, SettingsError
 from erukg.serving import openapi
+from erukg.serving.annif import AnnifApi, is_annif_path, problem_response
 from erukg.serving.openapi import Operation
 from erukg.serving.page import Page
 from erukg.serving.problems import Problem, json_response
 from erukg.serving.service import PATHS, Service
+from erukg.serving.sites import Sites
 from erukg.serving.tasks import dump
 
 __all__ = ["create_app"]
@@ -29,19 +31,23 @@ __all__ = ["create_app"]
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PUBLIC = ("/healthz", "/readyz", "/openapi.json", "/")
 _CLIENT_CLOSED = 499
+_PATTERNS = {path: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))) for path in PATHS}
 
 
-def create_app(service: Service, *, cors: Sequence[str] = ()) -> ASGIApp:
-    """The application; `cors` are the origins whose pages may use it, none by default."""
+def create_app(service: Service, *, cors: Sequence[str] = (), hosts: Sequence[str] = ()) -> ASGIApp:
+    """The application; `cors` are the origins whose pages may use it, none by default, and `hosts` the names it answers
+    to beside those of this machine."""
     page, models = Page(), service.models
     operations = [
         Operation("POST", "/v1/keyphrases", service.keyphrases, openapi.KeyphraseResults, models.keyphrases),
         Operation("POST", "/v1/rank", service.rank, openapi.RankResults, models.rank),
         Operation("POST", "/v1/expand", service.expand, openapi.ExpandResults, models.expand),
+        Operation("POST", "/v1/suggest", service.suggest, openapi.SuggestResults, models.suggest, statuses=(401, 404)),
         Operation("POST", "/v1/read", service.read, openapi.FileText),
         Operation("POST", "/v1/baseline", service.baseline, openapi.RankResults, models.baseline, statuses=(401, 404)),
         Operation("GET", "/v1/baselines", service.baseline_list, openapi.BaselineList),
         Operation("GET", "/v1/info", service.info, openapi.Info),
+        *AnnifApi(service).operations(),
         Operation("GET", "/healthz", service.healthz, openapi.Status, statuses=()),
         Operation("GET", "/readyz", service.readyz, openapi.Status, statuses=(503,)),
         Operation("GET", "/metrics", service.show_metrics, None),
@@ -55,7 +61,8 @@ def create_app(service: Service, *, cors: Sequence[str] = ()) -> ASGIApp:
     pages = {"/openapi.json": description_json, "/": page.send, "/assets/{name}": page.send}
     routes += [Route(path, handler, methods=["GET"]) for path, handler in pages.items()]
     handle = _error_handler(service)
-    inner: ASGIApp = ExceptionMiddleware(_GuardedRouter(routes, service), {Exception: handle, HTTPException: handle})
+    router = _GuardedRouter(routes, service, Sites(hosts, cors))
+    inner: ASGIApp = ExceptionMiddleware(router, {Exception: handle, HTTPException: handle})
     if cors:
         inner = CORSMiddleware(
             inner,
@@ -68,15 +75,17 @@ def create_app(service: Service, *, cors: Sequence[str] = ()) -> ASGIApp:
 
 
 class _GuardedRouter(Router):
-    """Routes requests that have a valid API key, where keys are needed."""
+    """Routes requests that may come from where they come, with a valid API key where keys are needed."""
 
-    def __init__(self, routes: Sequence[Route], service: Service) -> None:
+    def __init__(self, routes: Sequence[Route], service: Service, sites: Sites) -> None:
         super().__init__(routes, redirect_slashes=False, lifespan=lambda app: service.running())
         self._keys = service.keys
+        self._sites = sites
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             scope["app"] = self  # makes the router raise its errors instead of answering in plain text
+            self._sites.check(scope)
             public = scope["path"] in _PUBLIC or scope["path"].startswith("/assets/")
             if not public and not self._keys.admit(Headers(scope=scope)):
                 sentence = "An API key is needed; send it as Authorization: Bearer KEY or as X-API-Key: KEY."
@@ -104,7 +113,7 @@ def _error_handler(service: Service) -> Callable[[Request, Exception], Awaitable
                 service.log.failure(error, request.scope["erukg.id"])
                 problem = Problem(500, "The service failed on this request; its log says more under the request's id.")
         request.scope["erukg.reason"] = problem.reason
-        return problem.response()
+        return problem_response(problem) if is_annif_path(request.url.path) else problem.response()
 
     return handle
 
@@ -153,6 +162,4 @@ class _RequestLogging:
 
 def _path_label(path: str) -> str:
     """The path in logs and metrics: unknown paths may hold anything, and are not repeated."""
-    if path in PATHS:
-        return path
-    return "/assets/{name}" if path.startswith("/assets/") else "other"
+    return next((known for known, pattern in _PATTERNS.items() if pattern.fullmatch(path)), "other")

@@ -1,18 +1,23 @@
-"""Request bodies: received with limits on bytes and time, and parsed as strict JSON."""
+"""Request bodies: received with limits on bytes and time, and parsed as strict JSON or as a form."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
 from erukg.serving.problems import Problem
+from erukg.serving.request_models import shown
 
-__all__ = ["ByteBudget", "media_type", "parse_json", "read_body"]
+__all__ = ["ByteBudget", "media_type", "parse_form", "parse_json", "read_body", "unique"]
+
+_MOST_FIELDS = 100
 
 
 class ByteBudget:
@@ -83,7 +88,7 @@ def parse_json(request: Request, body: bytes) -> Any:
     if parameters.get("charset", "utf-8") not in ("utf-8", "utf8"):
         raise Problem(415, "JSON must be in UTF-8; send it without another charset.")
     try:
-        return json.loads(body.decode("utf-8-sig"), parse_constant=_not_json)
+        return json.loads(body.decode("utf-8-sig"), parse_constant=_not_json, object_pairs_hook=unique)
     except UnicodeDecodeError as error:
         raise Problem(400, f"The body is not UTF-8 (at byte {error.start}); send JSON in UTF-8.") from None
     except json.JSONDecodeError as error:
@@ -92,6 +97,32 @@ def parse_json(request: Request, body: bytes) -> Any:
         raise Problem(400, "The body is JSON nested too deeply.") from None
     except ValueError:  # a whole number of thousands of digits
         raise Problem(400, "The body holds a number that is too large.") from None
+
+
+def parse_form(request: Request, body: bytes) -> dict[str, str]:
+    """The fields of a form, in UTF-8, none of them twice."""
+    kind, parameters = media_type(request)
+    if kind != "application/x-www-form-urlencoded":
+        raise Problem(415, "The body must be a form; send it as Content-Type: application/x-www-form-urlencoded.")
+    if parameters.get("charset", "utf-8") not in ("utf-8", "utf8"):
+        raise Problem(415, "The form must be in UTF-8; send it without another charset.")
+    try:
+        options = {"keep_blank_values": True, "errors": "strict", "max_num_fields": _MOST_FIELDS}
+        pairs = parse_qsl(body.decode(), **options)  # type: ignore[arg-type]
+    except UnicodeDecodeError:
+        raise Problem(400, "The form is not UTF-8; send it in UTF-8.") from None
+    except ValueError:
+        raise Problem(400, f"The form has more than {_MOST_FIELDS} fields; send fewer.") from None
+    return unique(pairs, "the form")
+
+
+def unique(pairs: list[tuple[str, Any]], where: str = "one object of the body") -> dict[str, Any]:
+    """Pairs whose names differ: of two values for one name, others would see another one than we do."""
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise Problem(400, f"{shown(name)} stands twice in {where}; give it once.")
+    return out
 
 
 def _not_json(name: str) -> NoReturn:

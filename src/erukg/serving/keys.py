@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import os
@@ -27,14 +28,29 @@ class Keys:
         return bool(self._digests)
 
     def admit(self, headers: Mapping[str, str]) -> bool:
-        """Whether `Authorization: Bearer KEY` or `X-API-Key: KEY` holds an accepted one."""
+        """Whether `Authorization: Bearer KEY` or `X-API-Key: KEY` holds an accepted one, or the password of Basic does.
+
+        The last is for clients that can be given nothing but an address, as http://user:KEY@host/.
+        """
         if not self._digests:
             return True
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        given = bearer.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+        given = _credential(headers.get("authorization", "")) or headers.get("x-api-key", "")
         digest = _digest(given.encode("latin-1", "replace"))
         # Digests have one length, and all are compared: the time taken reveals nothing about any key.
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
+
+
+def _credential(authorization: str) -> str:
+    scheme, _, given = authorization.partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return given.strip()
+        case "basic":
+            try:
+                return base64.b64decode(given.strip(), validate=True).decode("latin-1").partition(":")[2]
+            except ValueError:
+                return ""
+    return ""
 
 
 def _digest(key: bytes) -> bytes:

@@ -34,6 +34,11 @@ class ServerOptions:
     cors: list[str] | None = _option(  # noqa: RUF009 (it is a field)
         None, "An origin whose pages may use the service; may be repeated.", metavar="ORIGIN"
     )
+    allowed_host: list[str] | None = _option(  # noqa: RUF009 (it is a field)
+        None,
+        "A name that the service is reached by, beside --host, localhost and addresses; * means any; may be repeated.",
+        metavar="NAME",
+    )
     drain_seconds: float = _option(0.5, "On SIGTERM, seconds to keep accepting connections.", min=0, max=3_600)
     grace_seconds: float = _option(60.0, "Then, seconds to finish accepted requests.", min=1, max=3_600)
     request_log: bool = _option(True, "One line of JSON per request on standard error.", " /--no-request-log")

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 __all__ = ["Metrics", "resident_bytes"]
 
-_STATUSES = (200, 204, 304, 307, 400, 401, 404, 405, 408, 413, 415, 422, 429, 431, 499, 500, 503, 504)
+_STATUSES = (200, 204, 304, 307, 400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 429, 431, 499, 500, 503, 504)
 _BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-_REASONS = ("queue_full", "held_bytes", "pdf_queue_full", "too_large", "slow_body", "timeout", "api_key")
+_REASONS = tuple("queue_full held_bytes pdf_queue_full too_large slow_body timeout api_key host origin".split())
 # Name, metric, kind and help of the single numbers.
 _SINGLE = (
     ("documents", "erukg_documents_total", "counter", "Documents processed."),

@@ -1,10 +1,11 @@
 """The OpenAPI document, made from the models that requests are checked with and the classes that answers are made of.
 
-Results are the dataclasses of `erukg.core.results`; nothing of them is repeated here.
+Results are the dataclasses of `erukg.core.results` and `erukg.subjects.results`; nothing of them is repeated here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from starlette.responses import Response
 from erukg._version import __version__
 from erukg.core.results import Keyphrase, Keyphrases
 from erukg.serving.request_models import EXAMPLE_TEXT
+from erukg.subjects.results import Suggestions
 
 __all__ = ["Operation", "describe"]
 
@@ -55,6 +57,19 @@ class RankResults(BaseModel):
     took_ms: float
 
 
+class SuggestResults(_Results):
+    results: list[Suggestions] = Field(description="One per document, in order; one that failed has only id and error.")
+    vocabulary: str
+
+
+class VocabularyInfo(BaseModel):
+    name: str
+    languages: list[str] = Field(description="That of the labels first.")
+    concepts: int
+    tagged: int = Field(description="How many documents carry tags that vote.")
+    learned: bool = Field(description="Whether its ranking was learned from tagged documents.")
+
+
 class BaselineList(BaseModel):
     results: list[dict[str, str]] = Field(description="The name of each, and a label for people.")
 
@@ -70,6 +85,7 @@ class Info(BaseModel):
     collection: CollectionInfo | None
     settings: dict[str, dict[str, Any]] = Field(description="The value, range and help of each setting.")
     factors: dict[str, dict[str, str]] = Field(description="The label and help of each factor of a score.")
+    vocabularies: list[VocabularyInfo]
     limits: dict[str, float]
 
 
@@ -77,7 +93,8 @@ class Info(BaseModel):
 class Operation:
     """A method on a path: its handler, whose docstring describes it, and the models of its body and its answer.
 
-    The body of a POST without a model is a file; an answer without one is plain text.
+    The body of a POST without a model is a file, with one it is JSON, or a form; an answer without one is plain text.
+    `query` is the model of the query's parameters, and `names` are the known values of a parameter in the path.
     """
 
     method: str
@@ -86,12 +103,16 @@ class Operation:
     answer: type[BaseModel] | None
     body: type[BaseModel] | None = None
     statuses: tuple[int, ...] = (401,)
+    form: bool = False
+    query: type[BaseModel] | None = None
+    names: tuple[str, ...] = ()
+    error: type[BaseModel] = Error
 
 
 _ABOUT = (
-    'Keyphrases, present in a text and absent from it. Errors are always {"error": sentence}. Spans count Unicode code '
-    "points of the text as it was sent (JavaScript counts UTF-16 units: a character outside the Basic Multilingual "
-    "Plane is one here and two there)."
+    'Keyphrases, present in a text and absent from it, and concepts of vocabularies. Errors are {"error": sentence}, '
+    "on the paths of Annif's REST API as Annif has them. Spans count Unicode code points of the text as it was sent "
+    "(JavaScript counts UTF-16 units: a character outside the Basic Multilingual Plane is one here and two there)."
 )
 _STATUSES = {
     400: "The body is not JSON in UTF-8, or not a form.",
@@ -106,6 +127,7 @@ _STATUSES = {
     504: "The answer took too long.",
 }
 _POST_STATUSES = (400, 408, 413, 415, 422, 429, 504)
+_JSON = "application/json"
 _FILE = {"type": "string", "format": "binary"}
 _FILE_BODY = {
     "application/pdf": {"schema": _FILE},
@@ -123,6 +145,7 @@ def describe(operations: Sequence[Operation], *, keys: bool) -> dict[str, Any]:
     classes: list[tuple[Any, Any]] = [(Error, "serialization")]
     classes += [(o.answer, "serialization") for o in operations if o.answer]
     classes += [(o.body, "validation") for o in operations if o.body]
+    classes += [(o.error, "serialization") for o in operations]
     _, schemas = models_json_schema(classes, ref_template="#/components/schemas/{model}")
     return {
         "openapi": "3.1.0",
@@ -137,19 +160,34 @@ def _operation(operation: Operation) -> dict[str, Any]:
     out: dict[str, Any] = {"summary": operation.handler.__doc__}
     statuses = operation.statuses
     if operation.method == "POST":
-        out["requestBody"] = {"required": True, "content": _json(operation.body) if operation.body else _FILE_BODY}
+        kind = "application/x-www-form-urlencoded" if operation.form else _JSON
+        content = _content(operation.body, kind) if operation.body else _FILE_BODY
+        out["requestBody"] = {"required": True, "content": content}
         statuses += _POST_STATUSES
+    if parameters := _parameters(operation):
+        out["parameters"] = parameters
     if 401 not in statuses:
         out["security"] = []
-    content = _json(operation.answer) if operation.answer else {"text/plain": {"schema": {"type": "string"}}}
+    content = _content(operation.answer) if operation.answer else {"text/plain": {"schema": {"type": "string"}}}
     out["responses"] = {"200": {"description": "The answer.", "content": content}}
+    kind = _JSON if operation.error is Error else "application/problem+json"
     for status in sorted(statuses):
-        out["responses"][str(status)] = {"description": _STATUSES[status], "content": _json(Error)}
+        out["responses"][str(status)] = {"description": _STATUSES[status], "content": _content(operation.error, kind)}
     if 429 in statuses:
         seconds = {"schema": {"type": "integer"}, "description": "Seconds to wait."}
         out["responses"]["429"]["headers"] = {"Retry-After": seconds}
     return out
 
 
-def _json(model: type[BaseModel]) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    known = {"enum": list(operation.names)} if operation.names else {}
+    out: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", **known}}
+        for name in re.findall(r"{(\w+)}", operation.path)
+    ]
+    schema = operation.query.model_json_schema() if operation.query else {"properties": {}}
+    return out + [{"name": name, "in": "query", "schema": each} for name, each in schema["properties"].items()]
+
+
+def _content(model: type[BaseModel], kind: str = _JSON) -> dict[str, Any]:
+    return {kind: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}

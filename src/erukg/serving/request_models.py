@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -37,8 +38,10 @@ __all__ = [
     "RankRequest",
     "RequestModels",
     "SettingsBody",
+    "SuggestRequest",
     "check",
     "shown",
+    "with_fields",
 ]
 
 
@@ -95,7 +98,6 @@ class DocumentsRequest(_Body):
     text: str
     documents: list[Any]
     top_k: int
-    settings: SettingsBody
 
     @model_validator(mode="after")
     def _one_or_many(self) -> DocumentsRequest:
@@ -119,6 +121,7 @@ class KeyphrasesRequest(DocumentsRequest):
         oneOf=_EITHER,
     )
 
+    settings: SettingsBody
     mode: Literal["generate", "extract"] = Field(
         "generate", description="extract: only phrases of the text itself, without the collection."
     )
@@ -138,6 +141,7 @@ class ExpandRequest(DocumentsRequest):
         oneOf=_EITHER,
     )
 
+    settings: SettingsBody
     kind: Literal["document", "query"] = Field(
         "document", description="query: phrases come with weights to search with, in 'expansion'."
     )
@@ -176,6 +180,18 @@ class ExpandRequest(DocumentsRequest):
         return present, absent
 
 
+class SuggestRequest(DocumentsRequest):
+    model_config = _config(
+        {"text": EXAMPLE_TEXT, "top_k": 5, "new_terms": 3},
+        {"documents": [{"id": "a", "text": EXAMPLE_TEXT}], "min_confidence": 0.2},
+        oneOf=_EITHER,
+    )
+
+    vocabulary: str
+    min_confidence: float
+    new_terms: int
+
+
 class RankRequest(_Body):
     model_config = _config({"text": EXAMPLE_TEXT, "phrases": ["sea ice", "remote sensing", "databases"]})
 
@@ -197,7 +213,7 @@ class BaselineRequest(_Body):
 class RequestModels:
     """The models above with the limits of a service put in: what it accepts, and what its OpenAPI document says."""
 
-    def __init__(self, limits: ServiceLimits, defaults: Settings) -> None:
+    def __init__(self, limits: ServiceLimits, defaults: Settings, vocabularies: Sequence[str] = ()) -> None:
         text = Annotated[str, Field(max_length=limits.characters, description="The document's text.")]
         short = Annotated[str, Field(max_length=limits.baseline_characters, description="The document's text.")]
         top_k = (_number("int", 0, limits.top_k, "How many phrases of each kind."), 10)
@@ -209,17 +225,19 @@ class RequestModels:
         phrase = Annotated[str, Field(max_length=500)]
         phrases = Field(max_length=limits.phrases, fail_fast=True, description="The phrases to score.")
 
-        self.document = _with(DocumentBody, text=(text, ...))
-        self.keyphrases = _with(KeyphrasesRequest, **one_or_many, **options)
-        self.expand = _with(ExpandRequest, **one_or_many, **options, **_expansion(min(limits.top_k, 1000)))
-        self.rank = _with(RankRequest, text=(text, ...), phrases=(list[phrase], phrases), **options)
-        self.baseline = _with(BaselineRequest, text=(short, ...), top_k=top_k)
+        self.document = with_fields(DocumentBody, text=(text, ...))
+        self.keyphrases = with_fields(KeyphrasesRequest, **one_or_many, **options)
+        self.expand = with_fields(ExpandRequest, **one_or_many, **options, **_expansion(min(limits.top_k, 1000)))
+        self.rank = with_fields(RankRequest, text=(text, ...), phrases=(list[phrase], phrases), **options)
+        self.suggest = with_fields(SuggestRequest, **one_or_many, **_suggestion(limits.top_k, vocabularies))
+        self.baseline = with_fields(BaselineRequest, text=(short, ...), top_k=top_k)
 
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def _with(base: type[_Model], **fields: Any) -> type[_Model]:
+def with_fields(base: type[_Model], **fields: Any) -> type[_Model]:
+    """The model with these fields, each a type and a default, put in."""
     return create_model(base.__name__, __base__=base, **fields)
 
 
@@ -235,12 +253,23 @@ def _expansion(most: int) -> dict[str, Any]:
     return {**counts, "weight": (weight, plain.weight)}
 
 
+def _suggestion(most: int, vocabularies: Sequence[str]) -> dict[str, Any]:
+    known = Literal[tuple(vocabularies)] if vocabularies else str
+    name = Field(next(iter(vocabularies), ""), description="A name listed by /v1/info; the first one by default.")
+    return {
+        "vocabulary": (known, name),
+        "top_k": (_number("int", 0, most, "How many concepts at most."), 10),
+        "min_confidence": (_number("float", 0, 1, "The lowest confidence of a concept."), 0.0),
+        "new_terms": (_number("int", 0, most, "How many terms that the vocabulary lacks, at most."), 0),
+    }
+
+
 def _settings_model(defaults: Settings) -> type[SettingsBody]:
     fields: dict[str, Any] = {}
     for f in dataclasses.fields(Settings):
         low, high, help = f.metadata.get("low"), f.metadata.get("high"), f.metadata["help"]
         fields[f.name] = _number(str(f.type), low, high, help), getattr(defaults, f.name)
-    return _with(SettingsBody, **fields)
+    return with_fields(SettingsBody, **fields)
 
 
 def _number(kind: str, low: float | None, high: float | None, help: str) -> Any:

@@ -26,6 +26,7 @@ from erukg.serving.limits import ServerOptions, ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics
 from erukg.serving.service import PATHS, Comparisons, Service
+from erukg.serving.subjects import SubjectsByName
 from erukg.serving.supervisor import supervise
 
 __all__ = ["bind", "run"]
@@ -50,17 +51,19 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def run(
-    load: Callable[[], tuple[KeyphraseGenerator, Comparisons]], options: ServerOptions, limits: ServiceLimits
+    load: Callable[[], tuple[KeyphraseGenerator, Comparisons, SubjectsByName]],
+    options: ServerOptions,
+    limits: ServiceLimits,
 ) -> int:
     """Serve until a signal comes; the exit code. `load` is called once, after the port is bound and before workers are
-    forked, and gives the generator and the extractors to compare it with."""
+    forked, and gives the generator, the extractors to compare it with, and what to suggest concepts from."""
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InputError("Several worker processes need a POSIX system; leave out --workers.")
     keys = load_keys(options.api_key_file)
     log = Log(requests=options.request_log)
     log.capture_uvicorn()
     listening = bind(options.host, options.port)
-    generator, comparisons = load()
+    generator, comparisons, subjects = load()
     if generator.background is None:
         log.event("warning", message="There is no collection, so no absent phrases are found.")
     host, port = listening.getsockname()[:2]
@@ -81,6 +84,7 @@ def run(
         service = Service(
             generator,
             comparisons=comparisons,
+            subjects=subjects,
             limits=limits,
             keys=keys,
             threads=options.threads or max(1, cores() // options.workers),
@@ -110,7 +114,7 @@ def _freeze() -> None:
 def _serve(service: Service, options: ServerOptions, listening: socket.socket) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     config = uvicorn.Config(
-        create_app(service, cors=options.cors or ()),
+        create_app(service, cors=options.cors or (), hosts=(options.host, *(options.allowed_host or ()))),
         http=type("Protocol", (_Protocol,), {"idle_seconds": service.limits.idle_seconds}),
         ws="none",
         lifespan="on",
@@ -190,12 +194,14 @@ class _Server(uvicorn.Server):
 class _Protocol(HttpToolsProtocol):
     """HTTP/1.1 on one connection, with limits that the server library lacks: on headers, in bytes and time.
 
-    Closes connections without a whole request in time or with endless headers; errors are JSON here too.
+    Closes connections without a whole request in time or with large headers; errors are JSON here too.
     """
 
     idle_seconds = 30.0
     _timer: asyncio.TimerHandle | None = None
-    _unread = 0
+    _in_head = False
+    _head_bytes = 0
+    _unparsed_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -206,16 +212,36 @@ class _Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._unread += len(data)
+        # The parser says nothing of a header before all of it has come, so that one without end has to be noticed here.
+        self._unparsed_bytes += len(data) if self._in_head else 0
         super().data_received(data)
-        if self._busy():
+        if self.transport.is_closing():
+            return
+        if self._in_head and self._unparsed_bytes > _MAX_HEADER_BYTES:
+            self._refuse_head()
+        elif self._busy():
             self._disarm()
-        elif self._unread > _MAX_HEADER_BYTES and self.cycle is None and not self.transport.is_closing():
-            self._refuse(431, "The request's headers are too large.")
+
+    def on_message_begin(self) -> None:
+        self._in_head, self._head_bytes, self._unparsed_bytes = True, 0, 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + 4)
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        self._unread = 0
+        self._in_head = False
         super().on_headers_complete()
+
+    def _count(self, count: int) -> None:
+        self._head_bytes += count
+        if self._head_bytes > _MAX_HEADER_BYTES:
+            raise ValueError("large headers")  # stops the parser, which then asks for a refusal
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -223,7 +249,10 @@ class _Protocol(HttpToolsProtocol):
             self._arm()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(400, "This is not a valid HTTP/1.1 request.")
+        if self._head_bytes > _MAX_HEADER_BYTES:
+            self._refuse_head()
+        else:
+            self._refuse(400, "This is not a valid HTTP/1.1 request.")
 
     def _busy(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
@@ -242,6 +271,9 @@ class _Protocol(HttpToolsProtocol):
         # client could see the refusal.
         if not self._busy() and not self.transport.is_closing():
             self.transport.close()
+
+    def _refuse_head(self) -> None:
+        self._refuse(431, f"The request's headers are larger than {_MAX_HEADER_BYTES} bytes; send less in them.")
 
     def _refuse(self, status: int, sentence: str) -> None:
         body = json.dumps({"error": sentence}).encode()

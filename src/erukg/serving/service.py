@@ -30,18 +30,21 @@ from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics, resident_bytes
 from erukg.serving.problems import Problem, json_response
 from erukg.serving.report import band_info, factor_info
-from erukg.serving.request_models import DocumentsRequest, RequestModels, check
+from erukg.serving.request_models import DocumentsRequest, RequestModels, SuggestRequest, check
+from erukg.serving.subjects import SubjectsByName
 
-__all__ = ["PATHS", "Comparisons", "Service"]
+__all__ = ["PATHS", "Comparisons", "Service", "raise_error"]
 
 Comparisons: TypeAlias = Mapping[str, tuple[str, Callable[[str, int], Sequence[tuple[str, float]]]]]
 """Other extractors by name: a label, and a function from a text and top_k to phrases with scores."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
+_Parsed = TypeVar("_Parsed")
 
 PATHS = tuple(
-    "/v1/keyphrases /v1/rank /v1/expand /v1/read /v1/baseline /v1/baselines /v1/info /healthz /readyz /metrics "
-    "/openapi.json / /assets/{name}".split()
+    "/v1/keyphrases /v1/rank /v1/expand /v1/suggest /v1/read /v1/baseline /v1/baselines /v1/info /v1/ /v1/vocabs "
+    "/v1/projects /v1/projects/{project_id} /v1/projects/{project_id}/suggest /v1/projects/{project_id}/suggest-batch "
+    "/healthz /readyz /metrics /openapi.json / /assets/{name}".split()
 )
 # Only after this time does a request look whether its client is still there.
 _CHECK_CLIENT_AFTER = 1.0
@@ -56,6 +59,7 @@ class Service:
         generator: KeyphraseGenerator,
         *,
         comparisons: Comparisons | None = None,
+        subjects: SubjectsByName | None = None,
         limits: ServiceLimits | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
@@ -66,12 +70,13 @@ class Service:
     ) -> None:
         self.generator = generator
         self.comparisons = comparisons or {}
+        self.subjects = subjects or {}
         self.limits = limits or ServiceLimits()
         self.keys = keys or Keys()
         self.metrics = metrics or Metrics(PATHS)
         self.log = log or Log()
         self.draining = False
-        self.models = RequestModels(self.limits, generator.settings)
+        self.models = RequestModels(self.limits, generator.settings, tuple(self.subjects))
         self.cache = EncodingCache(generator)
         self.budget = ByteBudget(self.limits.held_bytes)
         self.files = FileReader(self.limits)
@@ -86,6 +91,8 @@ class Service:
     def _warm_up(self) -> None:
         self.generator.generate(_WARM_UP)
         self.generator.rank(_WARM_UP, ["warm engine"])
+        for subjects in self.subjects.values():
+            subjects.suggester.suggest(_WARM_UP, new_terms=1)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -126,6 +133,16 @@ class Service:
         """Your own phrases, ranked by how well they describe a text."""
         return await self._single(request, self.models.rank, partial(tasks.rank_task, self.generator))
 
+    async def suggest(self, request: Request) -> Response:
+        """Concepts of a vocabulary for one or many documents, with the evidence for each, and terms that it lacks."""
+        if not self.subjects:
+            raise Problem(404, "This service has no vocabulary; start it with --vocabulary NAME=PATH, or --tagged.")
+
+        def make(body: SuggestRequest) -> list[Task]:
+            return tasks.suggest_tasks(self.subjects[body.vocabulary], self.models.document, body)
+
+        return await self._documents(request, self.models.suggest, make)
+
     async def baseline(self, request: Request) -> Response:
         """The keyphrases that another extractor finds in a text."""
 
@@ -157,7 +174,7 @@ class Service:
         return json_response(tasks.dump({"results": names}))
 
     async def info(self, request: Request) -> Response:
-        """Version, model, collection, settings and their ranges, styles, factors of a score, limits."""
+        """Version, model, collection, vocabularies, settings and their ranges, styles, factors of a score, limits."""
         defaults = self.generator.settings
         settings = {
             f.name: {
@@ -177,6 +194,7 @@ class Service:
             "styles": {style: Settings.styled(style).to_dict() for style in STYLES},
             "factors": factor_info(),
             "bands": band_info(),
+            "vocabularies": [subjects.to_dict() for subjects in self.subjects.values()],
             "limits": dataclasses.asdict(self.limits),
         }
         return json_response(tasks.dump(about))
@@ -206,28 +224,35 @@ class Service:
         self, request: Request, model: type[DocumentsRequest], make_tasks: Callable[[Any], list[Task]]
     ) -> Response:
         begin = time.perf_counter()
-        body, results = await self._process(request, model, make_tasks)
+        body, results = await self.process(request, partial(_checked, model, request), make_tasks)
         if body.many:
             pairs = zip(body.documents, results, strict=True)
             entries = [self._entry(given, result, request) for given, result in pairs]
         else:
-            entries = [_raise_error(results[0])]
-        return _response(b"[" + b",".join(entries) + b"]" + self._about, begin)
+            entries = [raise_error(results[0])]
+        about = self._about
+        if isinstance(body, SuggestRequest):
+            about += b',"vocabulary":' + tasks.dump(body.vocabulary)
+        return _response(b"[" + b",".join(entries) + b"]" + about, begin)
 
     async def _single(self, request: Request, model: type[BaseModel], make_task: Callable[[Any], Task]) -> Response:
         begin = time.perf_counter()
-        _, (result,) = await self._process(request, model, lambda body: [make_task(body)])
-        return _response(_raise_error(result), begin)
+        parse = partial(_checked, model, request)
+        _, (result,) = await self.process(request, parse, lambda body: [make_task(body)])
+        return _response(raise_error(result), begin)
 
-    async def _process(
-        self, request: Request, model: type[_Model], make_tasks: Callable[[_Model], list[Task]]
-    ) -> tuple[_Model, list[bytes | BaseException]]:
-        """The checked body and the results of its tasks, in order; raises Problem when there is no room or no time."""
+    async def process(
+        self, request: Request, parse: Callable[[bytes], _Parsed], make_tasks: Callable[[_Parsed], list[Task]]
+    ) -> tuple[_Parsed, list[bytes | BaseException]]:
+        """The parsed body and the results of its tasks, in order; raises Problem when there is no room or no time."""
         self.queue.check_room()  # before a body is received that would not be processed
         with self.budget.reserve() as take:
             raw = await read_body(request, self.limits.body_bytes, self.limits.body_seconds, take)
-            body = check(model, parse_json(request, raw))
-            batch = self.queue.add(make_tasks(body))
+            body = parse(raw)
+            waiting = make_tasks(body)
+            if not waiting:
+                return body, []
+            batch = self.queue.add(waiting)
             request.scope["erukg.documents"] = len(batch.tasks)
             self.metrics.add("documents", len(batch.tasks))
             try:
@@ -269,7 +294,11 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def _raise_error(result: bytes | BaseException) -> bytes:
+def _checked(model: type[_Model], request: Request, raw: bytes) -> _Model:
+    return check(model, parse_json(request, raw))
+
+
+def raise_error(result: bytes | BaseException) -> bytes:
     """The result of a request's only document; its error is the request's own."""
     if isinstance(result, BaseException):
         raise result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,19 @@ from erukg.io.engines import search_query
 from erukg.serving.document_queue import Task
 from erukg.serving.encoding_cache import EncodingCache
 from erukg.serving.problems import Problem
-from erukg.serving.request_models import DocumentBody, ExpandRequest, KeyphrasesRequest, RankRequest, check, shown
+from erukg.serving.request_models import (
+    DocumentBody,
+    DocumentsRequest,
+    ExpandRequest,
+    KeyphrasesRequest,
+    RankRequest,
+    SuggestRequest,
+    check,
+    shown,
+)
+from erukg.serving.subjects import Subjects
 
-__all__ = ["document_error", "dump", "expand_tasks", "keyphrase_tasks", "rank_task"]
+__all__ = ["document_error", "dump", "expand_tasks", "keyphrase_tasks", "rank_task", "suggest_tasks"]
 
 
 def dump(value: Any) -> bytes:
@@ -37,15 +47,35 @@ def keyphrase_tasks(
     # Whoever looks at one text changes its settings next; documents of a stream do not come again.
     generate = generator.generate if request.many else cache.generate
 
-    def work(text: str, id: str | None = None) -> bytes:
+    def work(text: str, id: str | None) -> bytes:
         return dump(generate(text, request.top_k, settings, explain=request.explain, id=id).to_dict())
+
+    return _text_tasks(work, model, request)
+
+
+def suggest_tasks(subjects: Subjects, model: type[DocumentBody], request: SuggestRequest) -> list[Task]:
+    """One task per document for `/v1/suggest`."""
+
+    def work(text: str, id: str | None) -> bytes:
+        found = subjects.suggester.suggest(
+            text, request.top_k, min_confidence=request.min_confidence, new_terms=request.new_terms, id=id
+        )
+        return dump(found.to_dict())
+
+    return _text_tasks(work, model, request)
+
+
+def _text_tasks(
+    work: Callable[[str, str | None], bytes], model: type[DocumentBody], request: DocumentsRequest
+) -> list[Task]:
+    """`work` on the only text, or on each document once it is checked."""
 
     def check_and_work(given: Any) -> bytes:
         document = check(model, given, "document")
         return work(document.text, document.id)
 
     if not request.many:
-        return [partial(work, request.text)]
+        return [partial(work, request.text, None)]
     return [partial(check_and_work, given) for given in request.documents]
 
 

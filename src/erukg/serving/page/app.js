@@ -1,11 +1,12 @@
 // Starts the page: against the service that sent it, or as a report with everything in it.
 
 import { call, rememberKey } from "./api.js";
+import { startConcepts } from "./concepts.js";
 import { buildControls } from "./controls.js";
 import { corpusSize, openCorpus, openFiles, redrawCorpus, startCorpus } from "./corpus.js";
 import { byId, el, notice, plural, show } from "./dom.js";
 import { filesOfDrop, filesOfInput, firstLine, looksLikeCorpus } from "./reading.js";
-import { openFile, openResult, openText, refresh, startReading, startSheet } from "./sheet.js";
+import { changeView, openFile, openResult, openText, refresh, startReading, startSheet } from "./sheet.js";
 
 const embedded = byId("erukg-report");
 let turned = null;
@@ -93,6 +94,7 @@ async function startService() {
   turned = buildControls(byId("controls-form"), info, baselines.results, refresh);
   byId("controls").open = matchMedia("(min-width: 75rem)").matches;
   startSheet(info, turned);
+  startConcepts(info.vocabularies ?? [], changeView);
   startCorpus(info, (document_) => {
     go("document");
     openText(document_.text, document_.id);

@@ -1,10 +1,10 @@
 // The controls beside the text. Every setting that the service names can be turned; those of the paper come first.
 
-import { debounce, el } from "./dom.js";
+import { debounce, el, show } from "./dom.js";
 
 // Names, and ranges in which turning a setting still changes something; the number beside it takes the whole range.
 const FIRST = [
-  { name: "top_k", symbol: "k", label: "phrases of each kind", low: 1, high: 30, step: 1 },
+  { name: "top_k", symbol: "k", label: "results of each kind", low: 1, high: 30, step: 1 },
   { name: "alpha", symbol: "α", label: "this text's share of word weights", step: 0.05, others: true },
   { name: "beta", symbol: "β", label: "this text's share of phraseness", step: 0.05, others: true },
   { name: "phraseness", symbol: "λ", label: "weight of phraseness", low: 0, high: 4, step: 0.02 },
@@ -61,16 +61,17 @@ export function buildControls(form, info, baselines, changed) {
     style?.reset();
     soon();
   };
+  const further = el(
+    "details",
+    { class: "more" },
+    el("summary", {}, "More settings"),
+    el("div", { class: "knobs" }, ...more.filter(Boolean)),
+  );
   form.replaceChildren(
     mode.node,
     ...(style ? [style.node] : []),
     el("div", { class: "knobs" }, ...first.filter(Boolean)),
-    el(
-      "details",
-      { class: "more" },
-      el("summary", {}, "More settings"),
-      el("div", { class: "knobs" }, ...more.filter(Boolean)),
-    ),
+    further,
     ...(compare ? [compare.node] : []),
     el("button", { type: "button", class: "quiet reset", on: { click: reset } }, "Back to defaults"),
   );
@@ -78,6 +79,11 @@ export function buildControls(form, info, baselines, changed) {
   grey();
   return {
     mode: () => mode.value(),
+    // For concepts there is only how many of them; everything else is for keyphrases.
+    onlyTopK: (on) => {
+      for (const [name, knob] of knobs) show(knob.node, !on || name === "top_k");
+      for (const node of [mode.node, style?.node, further, compare?.node]) if (node) show(node, !on);
+    },
     baseline: () => compare?.value() ?? "",
     topK: () => knobs.get("top_k").value(),
     value: (name) => knobs.get(name)?.value(),

@@ -3,10 +3,8 @@
 import { el, formatNumber, plural } from "./dom.js";
 import { sourceLink } from "./links.js";
 
-// The content of the explanation card. `chosen` has found, kind, others (phrases at the same place), alpha, beta, and
-// factors: the label and help of each factor, as the service or the report gives them.
-export function explanationCard(chosen, { close, choose }) {
-  const { found, kind, others } = chosen;
+// The content of the explanation card: what `body` has to say under the phrase, and the phrases at the same place.
+export function explanationCard({ found, others }, body, { close, choose }) {
   return [
     el(
       "div",
@@ -14,8 +12,7 @@ export function explanationCard(chosen, { close, choose }) {
       el("h2", { id: "explanation-heading" }, found.phrase),
       el("button", { type: "button", class: "quiet icon", "aria-label": "Close", on: { click: close } }, "×"),
     ),
-    el("p", { class: "where" }, occurrence(found, kind)),
-    ...(found.explanation ? scoreParts(found, chosen) : []),
+    ...body,
     others.length > 0 &&
       el(
         "p",
@@ -25,8 +22,18 @@ export function explanationCard(chosen, { close, choose }) {
           el("button", { type: "button", class: "chip", on: { click: () => choose(other) } }, other.found.phrase),
         ),
       ),
-    kind === "absent" && sourcesList(found.sources),
   ].filter(Boolean);
+}
+
+// What there is to say about a phrase. `chosen` has found, kind, alpha, beta, and factors: the label and help of each
+// factor, as the service or the report gives them.
+export function phraseCard(chosen) {
+  const { found, kind } = chosen;
+  return [
+    el("p", { class: "where" }, occurrence(found, kind)),
+    ...(found.explanation ? scoreParts(found, chosen) : []),
+    kind === "absent" && sourcesList(found.sources),
+  ];
 }
 
 function occurrence(found, kind) {
@@ -106,11 +113,11 @@ function termTable(terms, alpha) {
   );
 }
 
-function sourcesList(sources) {
+export function sourcesList(sources, heading = "Sources") {
   return el(
     "div",
     {},
-    el("h3", {}, "Sources"),
+    el("h3", {}, heading),
     el("ul", { class: "sources" }, ...sources.slice(0, 12).map((source) => el("li", {}, sourceMark(source)))),
     sources.length > 12 && el("p", { class: "quiet-text" }, `and ${plural(sources.length - 12, "more", "more")}`),
   );
@@ -118,15 +125,17 @@ function sourcesList(sources) {
 
 // A source's title, or else its id, as a link where that leads somewhere, and its share.
 export function sourceMark(source) {
-  const { label, href } = sourceLink(source.id);
-  const shown = { dir: "auto", title: source.title && `${label}: ${source.title}` };
-  const name = href
-    ? el("a", { href, target: "_blank", rel: "noopener noreferrer", ...shown }, source.title || label)
-    : el("span", { class: "source-id", ...shown }, source.title || label);
-  return el("span", { class: "source" }, name, el("span", { class: "share" }, ` ${percent(source.share)}`));
+  return el("span", { class: "source" }, sourceName(source), el("span", { class: "share" }, ` ${percent(source.share)}`));
 }
 
-function percent(share) {
+export function sourceName({ id, title }) {
+  const { label, href } = sourceLink(id);
+  const shown = { dir: "auto", title: title && `${label}: ${title}` };
+  if (!href) return el("span", { class: "source-id", ...shown }, title || label);
+  return el("a", { href, target: "_blank", rel: "noopener noreferrer", ...shown }, title || label);
+}
+
+export function percent(share) {
   const value = share * 100;
   return `${value >= 10 ? Math.round(value) : value.toFixed(1)} %`;
 }

@@ -88,7 +88,7 @@ export function exportRow(place, results, name) {
   );
 }
 
-async function copyText(text) {
+export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

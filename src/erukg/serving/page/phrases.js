@@ -6,7 +6,7 @@ import { phraseKey, strengths } from "./text.js";
 
 const SOURCES_SHOWN = 2;
 
-// `choose(kind, index)` when one is clicked, `point(index or null)` when one is pointed at.
+// `choose(kind, index)` when one is clicked, `point(kind, index or null)` when one is pointed at.
 export function phraseList(found, kind, { choose, point, shared, bands }) {
   const strong = strengths(found);
   return el(
@@ -23,10 +23,10 @@ export function phraseList(found, kind, { choose, point, shared, bands }) {
           "data-index": i,
           on: {
             click: () => choose(kind, i),
-            mouseenter: () => point?.(i),
-            mouseleave: () => point?.(null),
-            focus: () => point?.(i),
-            blur: () => point?.(null),
+            mouseenter: () => point?.(kind, i),
+            mouseleave: () => point?.(kind, null),
+            focus: () => point?.(kind, i),
+            blur: () => point?.(kind, null),
           },
         },
         el("span", { class: "rank", "aria-hidden": "true" }, String(i + 1)),

@@ -1,21 +1,25 @@
 // The document view: a text, its phrases marked in it and listed beside it, and why.
 
 import { ServiceError, isStopped, latestOnly, readFile } from "./api.js";
+import { conceptCard, conceptMarks, conceptsBody, conceptsResult, conceptsWanted, drawConcepts } from "./concepts.js";
 import { announce, byId, el, notice, plural, show } from "./dom.js";
 import { EXAMPLE } from "./example.js";
-import { explanationCard } from "./explaining.js";
+import { explanationCard, phraseCard } from "./explaining.js";
 import { exportRow } from "./exporting.js";
 import { baselineList, ghostList, phraseList } from "./phrases.js";
 import { phraseKey, segments, strengths } from "./text.js";
 
-const keyphrases = latestOnly();
+const answers = latestOnly();
 const comparison = latestOnly();
+const LIST_BUTTONS = "#lists button.phrase, #concepts button.phrase";
 
-// What is shown now; `result` belongs to `text`, also while the next answer is awaited.
+// What is shown now; `result` belongs to `text`, also while the next answer is awaited. Its lists are `present` and
+// `absent`, or `concept` and `term`; `marks` are what is marked in the text, each with its list and its place in it.
 const sheet = {
   id: null,
   text: "",
   result: null,
+  marks: [],
   alpha: 1,
   beta: 1,
   factors: {},
@@ -71,15 +75,24 @@ function fileName(id) {
 }
 
 function putText(id, text) {
-  keyphrases.stop();
+  answers.stop();
   comparison.stop();
   busy(false);
-  Object.assign(sheet, { id, text, result: null, baseline: null, chosen: null });
+  Object.assign(sheet, { id, text, result: null, marks: [], baseline: null, chosen: null });
   byId("text").value = text;
   byId("document-notice").replaceChildren();
   show(byId("explanation"), false);
-  show(byId("lists"), false);
-  show(byId("guide"), true);
+  showLists(false);
+}
+
+// Keyphrases or concepts beside the text, or how to read them.
+function showLists(on) {
+  const concepts = conceptsWanted();
+  show(byId("lists"), on && !concepts);
+  show(byId("concepts"), on && concepts);
+  show(byId("guide"), !on && !concepts);
+  show(byId("concept-guide"), !on && concepts);
+  if (!on) drawRemarks([]);
 }
 
 function editText() {
@@ -121,7 +134,7 @@ export async function openFile(file) {
   opening?.abort();
   opening = new AbortController();
   const { signal } = opening;
-  keyphrases.stop();
+  answers.stop();
   busy(true);
   try {
     openText(await readFile(file, { signal }), file.name);
@@ -132,46 +145,63 @@ export async function openFile(file) {
   }
 }
 
+// Show keyphrases instead of concepts, or the other way round, or concepts of another vocabulary.
+export function changeView() {
+  const concepts = conceptsWanted();
+  show(byId("vocabulary-choice"), concepts);
+  byId("find").textContent = concepts ? "Find concepts" : "Find keyphrases";
+  turning.onlyTopK(concepts);
+  if (byId("reading").hidden) showLists(false);
+  else openText(sheet.text, sheet.id);
+}
+
 // Ask again for the sheet's text, with the controls as they are now.
 export async function refresh() {
   if (!sheet.text.trim() || byId("reading").hidden) return;
-  const mode = turning.mode();
-  const body = {
-    documents: [{ id: sheet.id ?? "text", text: sheet.text }],
-    mode,
-    top_k: turning.topK(),
-    settings: turning.changes(),
-    explain: true,
-  };
+  const find = conceptsWanted() ? askConcepts : askPhrases;
   busy(true);
   if (sheet.result === null) drawWaiting();
   compareAgain();
   try {
-    const answer = await keyphrases.call("v1/keyphrases", {
-      body,
-      waiting: (seconds) => announce(`The service is busy; asking again in ${seconds} seconds.`),
-    });
-    const [result] = answer.results;
-    if (result.error) throw new ServiceError(result.error);
-    sheet.result = result;
-    sheet.alpha = mode === "extract" ? 1 : turning.value("alpha");
-    sheet.beta = mode === "extract" ? 1 : turning.value("beta");
+    const found = await find(sheet.id ?? "text", sheet.text);
     byId("document-notice").replaceChildren();
     busy(false);
     drawResult();
-    const found = `${plural(result.present.length, "phrase")} in the text, ${result.absent.length} not in it.`;
-    announce([found, ...(result.notices ?? []).map((one) => one.message)].join(" "));
+    announce([found, ...(sheet.result.notices ?? []).map((one) => one.message)].join(" "));
   } catch (error) {
     if (isStopped(error)) return;
     busy(false);
-    if (sheet.result === null) show(byId("lists"), false);
+    if (sheet.result === null) showLists(false);
     notice(byId("document-notice"), error.message, [["Try again", refresh]]);
   }
 }
 
+async function askPhrases(id, text) {
+  const mode = turning.mode();
+  const documents = [{ id, text }];
+  const body = { documents, mode, top_k: turning.topK(), settings: turning.changes(), explain: true };
+  const result = await ask("v1/keyphrases", body);
+  sheet.result = result;
+  sheet.alpha = mode === "extract" ? 1 : turning.value("alpha");
+  sheet.beta = mode === "extract" ? 1 : turning.value("beta");
+  return `${plural(result.present.length, "phrase")} in the text, ${result.absent.length} not in it.`;
+}
+
+async function askConcepts(id, text) {
+  sheet.result = conceptsResult(await ask("v1/suggest", conceptsBody(id, text, turning.topK())));
+  return `${plural(sheet.result.concept.length, "concept")}, ${plural(sheet.result.term.length, "new term")}.`;
+}
+
+async function ask(path, body) {
+  const waiting = (seconds) => announce(`The service is busy; asking again in ${seconds} seconds.`);
+  const { results } = await answers.call(path, { body, waiting });
+  if (results[0].error) throw new ServiceError(results[0].error);
+  return results[0];
+}
+
 async function compareAgain() {
   const system = turning.baseline();
-  if (!system) {
+  if (!system || conceptsWanted()) {
     comparison.stop();
     sheet.baseline = null;
     return;
@@ -194,13 +224,12 @@ function busy(on) {
 }
 
 function drawWaiting() {
-  show(byId("guide"), false);
-  show(byId("lists"), true);
+  showLists(true);
   drawRemarks([]);
-  byId("present-count").textContent = "";
-  byId("absent-count").textContent = "";
-  byId("beside").replaceChildren(ghostList(7));
-  byId("absent-list").replaceChildren(ghostList(4));
+  for (const id of ["present-count", "absent-count", "concept-count"]) byId(id).textContent = "";
+  const [main, other] = conceptsWanted() ? ["concept-list", "term-list"] : ["beside", "absent-list"];
+  byId(main).replaceChildren(ghostList(7));
+  byId(other).replaceChildren(ghostList(4));
 }
 
 function drawResult() {
@@ -211,20 +240,38 @@ function drawResult() {
 
 function drawMarks() {
   const { text, result } = sheet;
-  const strong = strengths(result.present);
-  const pieces = segments(text, result.present).map(({ start, end, phrases }) => {
+  sheet.marks = result.concept ? conceptMarks(result) : phraseMarks(result.present);
+  const pieces = segments(text, sheet.marks).map(({ start, end, phrases }) => {
     const piece = text.slice(start, end);
     if (phrases.length === 0) return document.createTextNode(piece);
-    return el("mark", { "data-phrases": phrases.join(" "), vars: { "--strength": strong[phrases[0]] } }, piece);
+    const { kind, strength } = sheet.marks[phrases[0]];
+    return el("mark", { class: kind, "data-phrases": phrases.join(" "), vars: { "--strength": strength } }, piece);
   });
   byId("reading").replaceChildren(...pieces);
 }
 
+function phraseMarks(present) {
+  const strong = strengths(present);
+  return present.map(({ spans }, index) => ({ kind: "present", index, spans, strength: strong[index] }));
+}
+
+// The marks that a piece of the text belongs to, the strongest first.
+const marksAt = (mark) => mark.dataset.phrases.split(" ").map((number) => sheet.marks[number]);
+
 function drawLists() {
-  const { result, baseline } = sheet;
-  show(byId("guide"), false);
-  show(byId("lists"), true);
-  drawRemarks(result.notices ?? []);
+  showLists(true);
+  drawRemarks(sheet.result.notices ?? []);
+  if (sheet.result.concept) drawConcepts(sheet.result, { choose, point, judged });
+  else drawPhrases(sheet.result, sheet.baseline);
+  pressChosen();
+}
+
+function judged() {
+  drawMarks();
+  pressChosen();
+}
+
+function drawPhrases(result, baseline) {
   byId("present-count").textContent = result.present.length || "";
   byId("absent-count").textContent = result.absent.length || "";
   const shared = baseline && new Set(baseline.results.map((one) => phraseKey(one.phrase)));
@@ -246,7 +293,6 @@ function drawLists() {
       ? phraseList(result.absent, "absent", { choose, bands: sheet.bands.absent })
       : el("p", { class: "none" }, whyNoneAbsent()),
   );
-  pressChosen();
 }
 
 function drawRemarks(notices) {
@@ -267,12 +313,10 @@ function whyNoneAbsent() {
   return "No similar documents suggest other phrases.";
 }
 
-// Light up in the text what is pointed at in the list.
-function point(index) {
-  for (const mark of byId("reading").querySelectorAll("mark")) {
-    const numbers = mark.dataset.phrases.split(" ");
-    mark.classList.toggle("lit", index !== null && numbers.includes(String(index)));
-  }
+// Light up in the text what is pointed at in a list; nothing with null.
+function point(kind, index) {
+  for (const mark of byId("reading").querySelectorAll("mark"))
+    mark.classList.toggle("lit", marksAt(mark).some((one) => one.kind === kind && one.index === index));
 }
 
 function choose(kind, index, others = []) {
@@ -289,11 +333,12 @@ function choose(kind, index, others = []) {
 
 function drawExplanation() {
   const { alpha, beta, factors, chosen } = sheet;
+  const body = sheet.result.concept ? conceptCard(chosen) : phraseCard({ ...chosen, alpha, beta, factors });
   byId("explanation").replaceChildren(
-    ...explanationCard(
-      { ...chosen, alpha, beta, factors },
-      { close: closeExplanation, choose: (other) => choose(other.kind, other.index, swapped(other)) },
-    ),
+    ...explanationCard(chosen, body, {
+      close: closeExplanation,
+      choose: (other) => choose(other.kind, other.index, swapped(other)),
+    }),
   );
   show(byId("explanation"), true);
   pressChosen();
@@ -301,18 +346,18 @@ function drawExplanation() {
 
 function swapped(other) {
   const { kind, index, found, others } = sheet.chosen;
-  return [{ kind, index, found }, ...others.filter((one) => one.index !== other.index)];
+  return [{ kind, index, found }, ...others.filter((one) => one.found !== other.found)];
 }
 
 function chooseAt(mark) {
-  const [first, ...rest] = mark.dataset.phrases.split(" ").map(Number);
-  choose("present", first, rest.map((index) => ({ kind: "present", index, found: sheet.result.present[index] })));
+  const [first, ...rest] = marksAt(mark);
+  choose(first.kind, first.index, rest.map(({ kind, index }) => ({ kind, index, found: sheet.result[kind][index] })));
 }
 
 // After a new answer the chosen phrase may have another place, or none.
 function keepChosen() {
   const key = phraseKey(sheet.chosen.found.phrase);
-  for (const kind of ["present", "absent"]) {
+  for (const kind of sheet.result.concept ? ["concept", "term"] : ["present", "absent"]) {
     const index = sheet.result[kind].findIndex((one) => phraseKey(one.phrase) === key);
     if (index < 0) continue;
     sheet.chosen = { kind, index, found: sheet.result[kind][index], others: [] };
@@ -328,14 +373,12 @@ function keepChosen() {
 
 function pressChosen() {
   const { chosen } = sheet;
-  for (const button of byId("lists").querySelectorAll("button.phrase")) {
+  for (const button of document.querySelectorAll(LIST_BUTTONS)) {
     const here = chosen && button.dataset.kind === chosen.kind && Number(button.dataset.index) === chosen.index;
     button.setAttribute("aria-pressed", String(Boolean(here)));
   }
-  for (const mark of byId("reading").querySelectorAll("mark")) {
-    const numbers = mark.dataset.phrases.split(" ");
-    mark.classList.toggle("chosen", chosen?.kind === "present" && numbers.includes(String(chosen.index)));
-  }
+  for (const mark of byId("reading").querySelectorAll("mark"))
+    mark.classList.toggle("chosen", marksAt(mark).some((one) => one.kind === chosen?.kind && one.index === chosen.index));
 }
 
 function closeExplanation() {
@@ -345,6 +388,6 @@ function closeExplanation() {
   show(byId("explanation"), false);
   pressChosen();
   if (!inside) return;
-  const button = byId("lists").querySelector(`button[data-kind="${kind}"][data-index="${index}"]`);
+  const button = document.querySelector(`.margin button[data-kind="${kind}"][data-index="${index}"]`);
   (sheet.opener?.isConnected && sheet.opener !== document.body ? sheet.opener : button)?.focus();
 }
