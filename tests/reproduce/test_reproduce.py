@@ -28,7 +28,18 @@ from evaluation.retrieval_samples import write_set
 from tiny import write_corpus
 
 ROOT = Path(__file__).parents[2]
-WEIGHTS = {"vectors", "promptrank", "copyrnn", "autokeygen", "uokg", "tpg", "promptkp", "llm", "speed-trained"}
+WEIGHTS = {
+    "vectors",
+    "promptrank",
+    "copyrnn",
+    "autokeygen",
+    "uokg",
+    "tpg",
+    "promptkp",
+    "llm",
+    "doct5query",
+    "speed-trained",
+}
 
 
 def reproduce(*arguments: object) -> Result:

@@ -87,7 +87,7 @@ def _retrieval(work: Work) -> Mapping[str, Any]:
     from erukg.research.evaluation.retrieval import METHODS, compare_all, evaluate, make_methods
     from erukg.research.evaluation.retrieval.retrieval_report import to_json
 
-    t5 = work.parts.path("doct5query") if "doct5query" in work.step.uses and "doct5query" in work.parts else None
+    t5 = work.parts.path("doct5query") if "doct5query" in work.step.needs else None
     systems = work.systems()
     methods = make_methods(work.step.methods or list(METHODS), systems, t5=t5)
     if work.step.methods and len(systems) == 1:  # beside those of other steps on one page

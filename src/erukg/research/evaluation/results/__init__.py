@@ -15,6 +15,7 @@ from erukg.research.evaluation.results.readers import readers_part
 from erukg.research.evaluation.results.retrieval import retrieval_part
 from erukg.research.evaluation.results.runs import Runs, label, load_runs, reason
 from erukg.research.evaluation.results.scores import keyphrase_part
+from erukg.research.evaluation.results.subjects import subjects_part
 
 __all__ = ["write_results"]
 
@@ -56,6 +57,7 @@ def _page(runs: Runs, plots: Plots) -> Iterator[str]:
     yield from keyphrase_part(runs, plots)
     yield from retrieval_part(runs, plots)
     yield from ablation_part(runs, plots)
+    yield from subjects_part(runs)
     yield from readers_part(runs)
     yield from calibration_part(runs, plots)
     yield from _case_part(runs)

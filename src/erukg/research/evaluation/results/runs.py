@@ -20,7 +20,7 @@ from erukg.research.evaluation.retrieval.methods import METHODS
 __all__ = ["Group", "Run", "Runs", "Speed", "is_ours", "key", "label", "load_runs", "reason", "speeds"]
 
 _MAX_BYTES = 1 << 30
-_TASKS = ("keyphrases", "retrieval", "ablations", "case", "readers", "calibration")
+_TASKS = ("keyphrases", "retrieval", "ablations", "case", "readers", "calibration", "subjects")
 _REFERENCE = "erukg-extract"  # of speeds
 _NAMES = {
     "erukg-generate": "erukg generate",
@@ -91,6 +91,7 @@ class Runs:
     cases: Sequence[Run]
     readers: Sequence[Run]
     calibrations: Sequence[Run]
+    subjects: Sequence[Run]
 
     @property
     def quick(self) -> bool:
@@ -115,6 +116,7 @@ def load_runs(paths: Sequence[Path]) -> Runs:
         by_task["case"],
         by_task["readers"],
         by_task["calibration"],
+        by_task["subjects"],
     )
 
 
