@@ -21,6 +21,8 @@ def attempt(folder: str) -> str:
             near = collection.neighbourhood(text, 1_000, exclude="d17")
             collection.ids(near.documents)
             collection.sources(near, near.phrase_ids)
+            collection.tags_of(near.documents)
+        collection.tag_counts()
         every = np.arange(len(collection.glossary))
         collection.glossary.phrases(every)
         collection.glossary.terms(every)

@@ -8,12 +8,13 @@ import random
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase, Writer
+from erukg.collection import Collection, DocumentRecord, EncodedDocument, Phrase, Tag, Writer
 from erukg.collection.analysis import stems
 from erukg.collection.encoded import BY_SIZE
 from erukg.core.folding import fold
@@ -69,8 +70,26 @@ def make_records(n: int, seed: int = 0, prefix: str = "d") -> list[DocumentRecor
     return [DocumentRecord(f"{prefix}{i}", make_text(rng)) for i in range(n)]
 
 
-def write_jsonl(path: Path, records: Iterable[DocumentRecord]) -> Path:
-    path.write_text("".join(json.dumps({"id": r.id, "text": r.text}) + "\n" for r in records))
+def make_tags(rng: random.Random) -> tuple[Tag, ...]:
+    """None or a few tags: words, or URIs whose labels differ from document to document and may be missing."""
+    words = dict.fromkeys(rng.choice(SYLLABLES) for _ in range(rng.choice([0, 1, 3, 6])))
+    labels = [rng.choice([f"{word} a", f"{word} a", f"{word} b", f"uri:{word}"]) for word in words]
+    pairs = zip(words, labels, strict=True)
+    return tuple(Tag(word, word) if word < "m" else Tag(f"uri:{word}", label) for word, label in pairs)
+
+
+def make_tagged(n: int, seed: int = 0, prefix: str = "d") -> list[DocumentRecord]:
+    rng = random.Random(seed)
+    return [replace(record, tags=make_tags(rng)) for record in make_records(n, seed, prefix)]
+
+
+def write_jsonl(path: Path, records: Sequence[DocumentRecord]) -> Path:
+    """The records as rows; their tags, where they have any, as objects in the field `subjects`."""
+    rows: list[dict[str, object]] = [{"id": r.id, "text": r.text} for r in records]
+    for row, record in zip(rows, records, strict=True):
+        if record.tags:
+            row["subjects"] = [tag._asdict() for tag in record.tags]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
@@ -93,9 +112,11 @@ def contents(collection: Collection, queries: Sequence[str], n: int = 20) -> lis
     glossary = collection.glossary
     out.append(list(zip(glossary.phrases(every), glossary.counts(every).tolist(), strict=True)))
     out.append([terms.tolist() for terms in np.split(glossary.terms(every).ids, glossary.terms(every).indptr[1:-1])])
+    out += [collection.tag_counts(), collection.tag_labels()]
     for text in queries:
         near = collection.neighbourhood(text, n)
         out.append(collection.ids(near.documents))
+        out.append(collection.tags_of(near.documents))
         out.append(near.shares.tolist())
         out.append(near.phrase_ids.tolist())
         out.append(np.round(near.phrase_shares.astype(float), 6).tolist())

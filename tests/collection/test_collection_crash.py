@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from collection.samples import WordAnalyser, contents, make_collection, make_records, make_text, write_jsonl
+from collection.samples import (
+    WordAnalyser,
+    contents,
+    make_collection,
+    make_records,
+    make_tagged,
+    make_text,
+    write_jsonl,
+)
 from erukg.collection import Collection, DocumentRecord, Writer, verify
 from erukg.collection.build import add, build
 from erukg.errors import CollectionError
@@ -23,8 +31,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:The build of:erukg.errors.ErukgW
 
 WORKER = Path(__file__).with_name("worker.py")
 QUERIES = [make_text(random.Random(70 + i), 25) for i in range(3)]
-OLD = make_records(160, seed=21)
-NEW = make_records(120, seed=22, prefix="n")
+OLD = make_tagged(160, seed=21)
+NEW = make_tagged(120, seed=22, prefix="n")
 GONE = [r.id for r in OLD[::3]]
 
 
@@ -180,9 +188,9 @@ def test_full_disk(bench: Bench, operation: str, room: int) -> None:
     elif (bench.ready / "manifest.json").exists():
         assert verify(bench.ready) == []
     if operation == "build":
-        build(bench.ready, [bench.old], WordAnalyser(), part_documents=40)
+        build(bench.ready, [bench.old], WordAnalyser(), part_documents=40, tags="subjects")
     elif operation == "add":
-        add(bench.ready, [bench.new], WordAnalyser(), part_documents=40)
+        add(bench.ready, [bench.new], WordAnalyser(), part_documents=40, tags="subjects")
     else:
         with Writer.open(bench.ready) as writer:
             if operation == "remove":

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from collection.samples import make_collection, make_records
+from collection.samples import make_collection, make_tagged
 from erukg.collection import Collection, Writer, verify
 from erukg.collection.manifest import MANIFEST, read_manifest
 from erukg.errors import CollectionError
@@ -22,7 +22,7 @@ WORKER = Path(__file__).with_name("damage_worker.py")
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    records = make_records(260, seed=31)
+    records = make_tagged(260, seed=31)
     folder = make_collection(tmp_path_factory.mktemp("damage") / "c", records, part=110)
     with Writer.open(folder) as writer:
         writer.remove([r.id for r in records[::9]])
@@ -144,7 +144,7 @@ def rewrite(folder: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 4}, "has collection format '4', this program reads 1 to 3; update erukg"),
+        ({"version": 5}, "has collection format '5', this program reads 1 to 4; update erukg"),
         ({"paper": True}, "checksum does not fit"),
         ({"version": None}, "has collection format 'None'"),
         ({"format": "zip"}, "not the manifest of a collection"),

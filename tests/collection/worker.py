@@ -23,9 +23,9 @@ def warm_up() -> None:
 
 def work(operation: str, folder: str, source: str, ids: str) -> None:
     if operation == "build":
-        build(folder, [source], WordAnalyser(), part_documents=40)
+        build(folder, [source], WordAnalyser(), part_documents=40, tags="subjects")
     elif operation == "add":
-        add(folder, [source], WordAnalyser(), part_documents=40)
+        add(folder, [source], WordAnalyser(), part_documents=40, tags="subjects")
     else:
         with Writer.open(folder) as writer:
             if operation == "remove":

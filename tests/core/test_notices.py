@@ -14,6 +14,7 @@ from erukg.core.notices import (
     NOT_ENGLISH,
     TOO_SHORT,
     UNLIKE_COLLECTION,
+    UNLIKE_TAGGED,
     not_english,
     notices_of,
     unlike_collection,
@@ -127,7 +128,7 @@ def test_only_some_notices_withhold_absent_phrases() -> None:
         assert "absent" in notice.message
     assert not withholds_absent(notices_of(Document.parse("word")))
     assert not withholds_absent(())
-    assert {TOO_SHORT, MOSTLY_MARKUP, MOSTLY_NUMBERS, NOT_ENGLISH, UNLIKE_COLLECTION} == HEADINGS.keys()
+    assert {TOO_SHORT, MOSTLY_MARKUP, MOSTLY_NUMBERS, NOT_ENGLISH, UNLIKE_COLLECTION, UNLIKE_TAGGED} == HEADINGS.keys()
 
 
 @given(st.text())

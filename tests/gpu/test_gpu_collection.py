@@ -57,18 +57,21 @@ def test_same_documents(bert: Path, analyser: DeviceAnalyser) -> None:
 
 
 def test_same_collection(bert: Path, analyser: DeviceAnalyser, tiny_corpus: Path, tmp_path: Path) -> None:
-    lines = tiny_corpus.read_text().splitlines()
+    rows = [json.loads(line) for line in tiny_corpus.read_text().splitlines()]
+    lines = [json.dumps({**row, "subjects": row["title"].split()[:3]}) for row in rows]
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     first.write_text("\n".join([*lines[:50], "no JSON", *lines[50:80], "{}"]) + "\n")
     second.write_text("\n".join(lines[80:]) + "\n")
     for name, made in (("stream", analyser), ("plain", ModelAnalyser(OnnxBackend.load(bert)))):
         bad: list[BadDocument] = []
-        report = build(tmp_path / name, [first], made, on_bad=bad.append)
+        report = build(tmp_path / name, [first], made, tags="subjects", on_bad=bad.append)
         assert (report.added, report.bad, report.rows) == (80, 2, 82)
         assert [b.place.rpartition(":")[2] for b in bad] == ["51", "82"]
         assert add(tmp_path / name, [second], made).added == 40
         assert verify(tmp_path / name) == []
     ours, theirs = (Collection.open(tmp_path / name) for name in ("stream", "plain"))
+    assert ours.tags_of(ours.documents()) == theirs.tags_of(theirs.documents())
+    assert all(theirs.tags_of(theirs.documents()))
     assert len(ours.glossary) == len(theirs.glossary) > 0
     every = np.arange(len(ours.glossary))
     assert ours.glossary.phrases(every) == theirs.glossary.phrases(every)

@@ -99,6 +99,12 @@ def texts(tiny_corpus: Path) -> list[tuple[str | None, str]]:
     return [*items[:70], (None, ""), ("one", "networks"), ("long", " ".join(text for _, text in items[:20]))]
 
 
+@pytest.fixture(scope="module")
+def by_one_worker(generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]) -> list[Keyphrases]:
+    """Five phrases of every text, by one worker that searches itself."""
+    return list(stream_keyphrases(generator, texts, 5, Settings(), workers=1, search="workers"))
+
+
 def processes() -> set[str]:
     """The processes that this one has started and that still are there, zombies included."""
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
@@ -145,9 +151,9 @@ def test_a_learned_ranking_counts_in_the_workers_too(
 
 
 def test_a_device_with_too_little_memory_leaves_the_search_to_the_workers(
-    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]
+    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]], by_one_worker: list[Keyphrases]
 ) -> None:
-    expected = list(stream_keyphrases(generator, texts, 5, Settings(), workers=1, search="workers"))
+    expected = by_one_worker
     plan, job = runner_of(generator, "device").plan(generator, Request(5, Settings()))
     assert plan.search is not None
     for memory in (1, None):
@@ -201,15 +207,16 @@ def test_a_bad_item_is_answered_in_its_turn_and_ends_nothing(
 ) -> None:
     before = processes()
     bad: list[Any] = [None, *texts[:20], (None, 7), *texts[20:40], {"id": "x", "text": "sea ice"}, {"body": ""}]
-    runner = runner_of(generator, search, chunk=16)
-    answers = list(runner.generate(generator, bad, Request(5, Settings()), 2))
+    with runner_of(generator, search).open(generator, Request(5, Settings()), 2) as stream:
+        answers = list(stream.run(bad, 16))
+        sound = list(stream.run(texts[:40], 16))
+        nothing = list(stream.run([None, 5], 16))
     assert processes() == before
     assert [answer.item for answer in answers] == bad
     assert [i for i, answer in enumerate(answers) if answer.error is not None] == [0, 21, 43]
     assert str(answers[21].error) == "A pair must be an id and a text, not None and a number."
-    sound = list(runner.generate(generator, texts[:40], Request(5, Settings()), 1))
     assert [a.result for a in answers if a.error is None][:40] == [answer.result for answer in sound]
-    assert list(runner.generate(generator, [None, 5], Request(5, Settings()), 1))[1].error is not None
+    assert nothing[1].error is not None
 
 
 def test_an_error_of_the_caller_comes_behind_the_results(
@@ -322,10 +329,10 @@ def test_results_survive_the_way(plain: KeyphraseGenerator, texts: list[tuple[st
 
 
 def test_processes_that_stay_serve_one_stream_after_the_other(
-    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]]
+    generator: KeyphraseGenerator, texts: list[tuple[str | None, str]], by_one_worker: list[Keyphrases]
 ) -> None:
     before = processes()
-    expected = list(stream_keyphrases(generator, texts, 5, Settings(), workers=1))
+    expected = by_one_worker
     stream = runner_of(generator).open(generator, Request(5, Settings()), workers=1)
 
     def run(items: Iterable[Any]) -> list[Keyphrases]:

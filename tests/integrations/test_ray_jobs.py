@@ -219,16 +219,16 @@ def test_a_killed_driver_goes_on_where_it_was(cluster: Any, tiny_model: Path, co
 
 
 def test_a_document_that_ends_its_worker_is_found_out(cluster: Any, tiny_model: Path, tmp_path: Path) -> None:
-    rows = [{"id": i, "text": "please end the worker" if i in (7, 12) else f"neural network {i}"} for i in range(40)]
+    rows = [{"id": i, "text": "please end the worker" if i in (3, 6) else f"neural network {i}"} for i in range(16)]
     source = write_rows(tmp_path / "a.jsonl", rows)
     bad: list[BadDocument] = []
     job = TroubledJob(command="extract", model=str(tiny_model), collection=False)
     store = Store(str(tmp_path / "out"))
-    summary = run_job(job, [str(source)], store, Resources(), partition_documents=20, on_bad=bad.append)
-    assert (summary.documents, summary.bad, summary.failed) == (38, 2, 0)
-    assert [item.place for item in bad] == [f"{source}:8", f"{source}:13"]
+    summary = run_job(job, [str(source)], store, Resources(), partition_documents=8, on_bad=bad.append)
+    assert (summary.documents, summary.bad, summary.failed) == (14, 2, 0)
+    assert [item.place for item in bad] == [f"{source}:4", f"{source}:7"]
     assert "Worker processes ended while working on it, twice" in bad[0].message
-    assert parts(tmp_path / "out").count("\n") == 38
+    assert parts(tmp_path / "out").count("\n") == 14
 
 
 def test_collections_are_those_of_a_local_build(
@@ -237,21 +237,31 @@ def test_collections_are_those_of_a_local_build(
     source = tmp_path / "in"
     source.mkdir()
     for path in sorted(corpus.iterdir()):
-        (source / path.name).write_bytes(path.read_bytes())
-    twice = (corpus / "0.jsonl").read_text().splitlines()
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        write_rows(source / path.name, [{**row, "subjects": row["title"].split()} for row in rows])
+    twice = (source / "0.jsonl").read_text().splitlines()
     extra = [
         twice[70],
         '{"id": "new", "text": "sea ice"}',
         "no json",
         twice[3],
         '{"id": "empty", "text": " "}',
+        '{"id": "wrong", "text": "sea ice", "subjects": 7}',
         twice[70],
     ]
     (source / "9.jsonl").write_text("\n".join(extra) + "\n")
     bad: list[BadDocument] = []
     analyser = ModelAnalyser(tiny_encoder, phrases=6, settings=Settings(position=1))
-    report = build(tmp_path / "local", [source], analyser, most_terms=9, glossary_documents=4, on_bad=bad.append)
-    kept = ("--phrases", 6, "--position", 1, "--terms", 9, "--glossary-documents", 4)
+    report = build(
+        tmp_path / "local",
+        [source],
+        analyser,
+        most_terms=9,
+        glossary_documents=4,
+        tags="subjects",
+        on_bad=bad.append,
+    )
+    kept = ("--phrases", 6, "--position", 1, "--terms", 9, "--glossary-documents", 4, "--tags", "subjects")
     options = ("--engine", "ray", "--partition", 60, *kept)
     result = command("collection", "build", tmp_path / "ray", source, *options)
     assert result.exit_code == 3, result.output
@@ -263,6 +273,8 @@ def test_collections_are_those_of_a_local_build(
     assert files[0] == files[1]
     assert verify(tmp_path / "ray") == []
     ours, theirs = (Collection.open(tmp_path / name) for name in ("ray", "local"))
+    assert ours.manifest.tags == theirs.manifest.tags == "subjects"
+    assert ours.tag_counts() == theirs.tag_counts() != {}
     for document in read_documents([corpus / "2.jsonl"]):
         assert isinstance(document, InputDocument)
         a, b = ours.search(document.text, 10), theirs.search(document.text, 10)

@@ -100,6 +100,9 @@ def test_rows_of_parquet_are_those_of_the_whole_file(
     assert all(0 < part.rows <= size for part in parts)
     whole = [item for part in parts for item in read_partition(part, Limits(), every_column=True)]
     assert all(isinstance(item, BadDocument) or (item.fields or {})["more"] == "x" for item in whole)
+    assert [item for part in parts for item in read_partition(part, Limits(), fields=["more", "none"])] == whole
+    wanted = [item for part in parts for item in read_partition(part, Limits(), fields=["more"])]
+    assert all(isinstance(item, BadDocument) or (item.fields or {})["more"] == "x" for item in wanted)
 
 
 def test_files_that_cannot_be_read_are_partitions_that_say_why(tmp_path: Path) -> None:

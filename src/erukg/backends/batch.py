@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from erukg.core.backend import Encoding, Pieces
 
-__all__ = ["Packed", "PackedEncodings", "join", "pack", "unpack", "windows"]
+__all__ = ["Packed", "PackedEncodings", "best_rows", "join", "pack", "unpack", "windows"]
 
 # Neighbouring windows share this part of a window, so that every word is seen with context on both sides.
 _OVERLAP = 0.25
@@ -123,7 +123,7 @@ def pack(texts: Sequence[tuple[Pieces, NDArray[np.int32]]], window: int) -> Pack
     ends = np.cumsum(counts)
     for i in np.flatnonzero(np.diff(rows_before) > 1).tolist():
         words, some = slice(ends[i] - counts[i], ends[i]), slice(rows_before[i], rows_before[i + 1])
-        place[words] += _best_rows(first[words], begins[some], stops[some])
+        place[words] += best_rows(first[words], begins[some], stops[some])
     return Packed(
         ids=_concatenated([pieces.ids for pieces, _ in texts], np.int32),
         row_starts=begins + (np.cumsum(sizes) - sizes).astype(np.int32)[owners],
@@ -171,7 +171,7 @@ def unpack(packed: Packed, encodings: PackedEncodings, pieces: Sequence[Pieces])
     return out
 
 
-def _best_rows(first: NDArray[np.int64], begins: NDArray[np.int32], stops: NDArray[np.int32]) -> NDArray[np.int64]:
+def best_rows(first: NDArray[np.int64], begins: NDArray[np.int32], stops: NDArray[np.int32]) -> NDArray[np.int64]:
     """For each word the window in which its first piece is farthest from an edge; of equal ones the earliest."""
     best = np.zeros(len(first), np.int64)
     depth = np.full(len(first), -1, np.int64)

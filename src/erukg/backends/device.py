@@ -7,6 +7,7 @@ import importlib.util
 import re
 from typing import Any
 
+from erukg.core.arguments import checked
 from erukg.errors import InputError, require
 
 __all__ = ["find_device"]
@@ -14,6 +15,7 @@ __all__ = ["find_device"]
 _PURPOSE = "Running a model on a GPU"
 
 
+@checked
 def find_device(device: str | None) -> str | None:
     """The device for torch, or None for the CPU, which needs no torch.
 

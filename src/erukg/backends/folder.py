@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,6 +13,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
+from erukg.core.arguments import checked
 from erukg.errors import ModelError
 
 __all__ = ["DEFAULT_MODEL", "FORMAT", "ModelFolder", "find_model"]
@@ -22,6 +23,8 @@ VERSION = 1
 DEFAULT_MODEL = "small"
 _MAX_CONFIG_BYTES = 1 << 20
 _MAX_FILE_BYTES = 200 << 20
+_HASHING_THREADS = 4
+_HUB = re.compile(r"hub:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 _GRAPHS = {"int8": "encoder.int8.onnx", "fp32": "encoder.onnx"}
 
 
@@ -48,6 +51,7 @@ class ModelFolder:
     config: dict[str, Any]
 
     @classmethod
+    @checked
     def open(cls, path: Path, precision: str | None = None) -> ModelFolder:
         """Read and check `config.json` and the sizes of the files it lists."""
         config = _read_config(path)
@@ -109,47 +113,56 @@ class ModelFolder:
                     f"{part} has {size} bytes where config.json says {expected}; the model is damaged, copy it again."
                 )
 
+    def faults(self) -> list[str]:
+        """What is wrong with the files that are listed, a sentence each; none means that all are as written."""
+        return list(self._faults([self.path / name for name in self.config["files"]]))
+
     def verify(self) -> None:
         """Compare every file that is listed with its checksum; raises ModelError naming the first that differs."""
-        for name in self.config["files"]:
-            if Path(name).name != name or not (self.path / name).is_file():
-                raise ModelError(f"The model folder {self.path} has no {name}; copy or export it again.")
-        self._compare([self.path / name for name in self.config["files"]])
+        for fault in self.faults():
+            raise ModelError(fault)
 
     def verify_parts(self) -> None:
         """`verify` for the files that running the model reads."""
-        self._compare(self._parts)
+        for fault in self._faults(self._parts):
+            raise ModelError(fault)
 
-    def _compare(self, files: Sequence[Path]) -> None:
+    def _faults(self, files: Sequence[Path]) -> Iterator[str]:
         # Side by side: hashing lets other threads run, and takes as long as the largest file does.
-        with ThreadPoolExecutor(len(files) or 1) as threads:
-            for file, found in zip(files, threads.map(_sha256, files), strict=True):
-                entry = self.config["files"].get(file.name)
-                if not isinstance(entry, dict) or found != entry.get("sha256"):
-                    raise ModelError(f"{file} does not match its checksum; the model is damaged, copy it again.")
+        with ThreadPoolExecutor(_HASHING_THREADS) as threads:
+            yield from filter(None, threads.map(self._fault, files))
+
+    def _fault(self, file: Path) -> str | None:
+        if file.parent != self.path or not file.is_file():
+            return f"The model folder {self.path} has no {file.name}; copy or export it again."
+        entry = self.config["files"].get(file.name)
+        try:
+            found = _sha256(file)
+        except OSError as error:
+            return f"{file} cannot be read: {error.strerror}; copy the model again."
+        if not isinstance(entry, dict) or found != entry.get("sha256"):
+            return f"{file} does not match its checksum; the model is damaged, copy it again."
+        return None
 
 
 def _sha256(file: Path) -> str:
-    try:
-        if not file.stat().st_size:  # which cannot be mapped
-            return hashlib.sha256().hexdigest()
-        with file.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
-            return hashlib.sha256(data).hexdigest()
-    except OSError as error:
-        raise ModelError(f"{file} cannot be read: {error.strerror}; copy the model again.") from error
+    if not file.stat().st_size:  # which cannot be mapped
+        return hashlib.sha256().hexdigest()
+    with file.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
+        return hashlib.sha256(data).hexdigest()
 
 
 def _read_config(path: Path) -> dict[str, Any]:
     file = path / "config.json"
     if not path.is_dir():
         raise ModelError(f"There is no model folder at {path}; give a folder written by: erukg train export.")
+    if not file.is_file():  # reading a pipe would wait for ever
+        raise ModelError(f"{path} is not a model folder: it has no config.json.")
     try:
         if file.stat().st_size > _MAX_CONFIG_BYTES:
             raise ModelError(f"{file} is too large to be a model's config.json.")
         config = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{path} is not a model folder: it has no config.json.") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{file} cannot be read as JSON: {error}.") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ModelError(f"{file} does not describe an erukg model; export one with: erukg train export.")
@@ -180,30 +193,47 @@ def bundled(name: str) -> Path:
     return Path(str(files("erukg"))) / "assets" / "models" / name
 
 
+@checked
 def find_model(model: str | Path | None = None) -> Path:
-    """The folder of a model: None for the bundled default, a bundled name, a local folder, or a hub name."""
+    """The folder of a model: None for the bundled default, a bundled name, a local folder, or hub:OWNER/NAME@REVISION.
+
+    Nothing is downloaded unless the name says so.
+    """
     if model is None:
         model = DEFAULT_MODEL
         if not bundled(model).is_dir():
             raise ModelError("This installation has no bundled model; give a model folder.")
     text = str(model)
-    if Path(text).is_dir():
+    if (hub := _HUB.fullmatch(text)) is not None:
+        return _from_hub(*hub.groups())
+    if text and _is_folder(text):
         return Path(text)
-    if re.fullmatch(r"[a-z0-9][a-z0-9-]*", text) and bundled(text).is_dir():
+    if re.fullmatch(r"[a-z0-9][a-z0-9-]*", text) and _is_folder(str(bundled(text))):
         return bundled(text)
-    if isinstance(model, str) and re.fullmatch(r"[\w.-]+/[\w.-]+", text) and not text.startswith("."):
-        return _from_hub(text)
-    raise ModelError(f"There is no model folder or bundled model '{text}'.")
+    names = sorted(path.name for path in bundled("").iterdir() if path.is_dir())
+    raise ModelError(
+        f"There is no model folder or bundled model '{text[:200]}'; bundled are {', '.join(names)}, and "
+        "hub:OWNER/NAME@REVISION downloads one."
+    )
 
 
-def _from_hub(name: str) -> Path:
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except (OSError, ValueError):  # a name that the system does not take
+        return False
+
+
+def _from_hub(name: str, revision: str | None) -> Path:
+    if revision is None:
+        raise ModelError(f"Say which version of '{name}' to download, as hub:{name}@REVISION: a commit or a tag.")
     from huggingface_hub import snapshot_download
 
     patterns = ["config.json", "tokenizer.json", "head.safetensors", "ranker.safetensors", "encoder*.onnx"]
     try:
-        return Path(snapshot_download(name, allow_patterns=patterns))
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
     except Exception as error:  # the hub client raises many unrelated kinds; all mean the same to the caller
         raise ModelError(
-            f"'{name}' is neither a local folder nor a model the hub could give ({type(error).__name__}); "
-            "check the name and the network."
+            f"The hub could not give '{name}' at revision '{revision}' ({type(error).__name__}); check the name, the "
+            "revision and the network."
         ) from error

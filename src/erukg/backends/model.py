@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -16,12 +17,14 @@ from erukg.backends.vocabulary import Vocabulary
 from erukg.core.backend import INNER, MARK, WORD, Encoding, Pieces
 from erukg.core.neighbours import Terms
 from erukg.core.word_classes import CLASSES
-from erukg.errors import ModelError
+from erukg.errors import ErukgWarning, ModelError
 
 __all__ = ["Head", "ModelBackend"]
 
 # With fewer than others, nouns, adjectives and numbers there are no phrases.
 _FEWEST_CLASSES = 4
+# Of this many random word pieces, models that work give half and more a weight; those that have collapsed, one or none.
+_PROBED, _FEWEST_WEIGHED = 16, 2
 
 
 class Head:
@@ -109,6 +112,22 @@ class ModelBackend(ABC):
     @abstractmethod
     def encode_batch(self, texts: Sequence[tuple[Pieces, NDArray[np.int32]]]) -> list[Encoding]:
         """`encode` of several texts; on a GPU, in one pass."""
+
+    @cached_property
+    def probe(self) -> NDArray[np.int32]:
+        """Random word pieces, to try the model on."""
+        return np.unique(np.random.default_rng(0).integers(0, self.vocab_size, _PROBED)).astype(np.int32)
+
+    def warn_if_collapsed(self, weights: NDArray[np.float32]) -> None:
+        """Warn of a model that too much regularisation has emptied: `weights` are those of the `probe` for itself."""
+        weighed = np.count_nonzero(weights > 0)
+        if weighed < _FEWEST_WEIGHED:
+            warnings.warn(
+                f"The model in {self.folder.path} gives a weight to {weighed} of {len(weights)} terms of a text, so it "
+                "has collapsed in training and ranks at random; train it again with less regularisation.",
+                ErukgWarning,
+                stacklevel=2,
+            )
 
     def check_tag_width(self, width: int) -> None:
         """Refuse a graph whose tag layer does not fit the tag head."""

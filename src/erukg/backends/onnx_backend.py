@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.backends.batch import windows
+from erukg.backends.batch import best_rows, windows
 from erukg.backends.folder import ModelFolder
 from erukg.backends.model import ModelBackend
 from erukg.backends.session import PEAKS, open_session
+from erukg.backends.threads import MOST_THREADS
+from erukg.core.arguments import checked
 from erukg.core.backend import Encoding, Pieces
+from erukg.core.inputs import checked_count
 from erukg.errors import ModelError
 
 __all__ = ["OnnxBackend"]
@@ -27,14 +30,16 @@ _SHORT, _TOGETHER = 14, 16
 class OnnxBackend(ModelBackend):
     """The term-importance model (Eq. 1) with its tag head, run by ONNX Runtime. Thread-safe."""
 
+    @checked
     def __init__(self, folder: ModelFolder, threads: int = 1) -> None:
         super().__init__(folder)
-        self._threads = threads
+        self._threads = checked_count(threads, "threads", MOST_THREADS)
         self._session: Any = None
         self._peaks: Any = None
         self._lock = threading.Lock()
 
     @classmethod
+    @checked
     def load(cls, path: str | Path, precision: str | None = None, threads: int = 1) -> OnnxBackend:
         """Open the model in the folder `path`; `threads` is how many cores one pass may use."""
         return cls(ModelFolder.open(Path(path), precision), threads)
@@ -79,28 +84,22 @@ class OnnxBackend(ModelBackend):
         """
         rows = self._table if self._asks_for_all(terms) else self.head.rows(terms)
         peaks = np.full(len(terms), -np.inf, np.float32)
-        n_words = len(pieces.starts) - 1
-        tags = np.zeros(n_words, np.int8)
-        depth = np.full(n_words, -1, np.int64)
+        tags = np.zeros(len(pieces.starts) - 1, np.int8)
         vector = np.zeros(self.hidden_size, np.float32)
-        first, last = pieces.starts[:-1], pieces.starts[1:] - 1
-        nonempty = last >= first
+        filled = np.flatnonzero(pieces.starts[1:] > pieces.starts[:-1])
+        first, last = pieces.starts[filled], pieces.starts[filled + 1] - 1
         spans = windows(len(pieces.ids), self.window)
-        for start, stop in spans:
+        tagged_in = best_rows(first, *np.array(spans, np.int32).reshape(-1, 2).T)
+        # Windows follow one another in the text, and so do the words that are tagged in each.
+        bounds = np.searchsorted(tagged_in, np.arange(len(spans) + 1))
+        for (start, stop), some in zip(spans, map(slice, bounds, bounds[1:]), strict=True):
             states, parts, pooled = self._run(pieces.ids[start:stop])
             if len(terms):
                 np.maximum(peaks, self._peaks_of([states], rows)[0], out=peaks)
             vector += pooled * (stop - start)
-            chosen = np.flatnonzero(nonempty)
-            if len(spans) > 1:
-                inside = chosen[(first[chosen] >= start) & (first[chosen] < stop)]
-                margin = np.minimum(first[inside] - start, stop - 1 - first[inside])
-                better = margin > depth[inside]
-                chosen = inside[better]
-                depth[chosen] = margin[better]
             # Position 0 is [CLS]; a word cut by the window ends with the window.
-            begins, ends = first[chosen] - start + 1, np.minimum(last[chosen], stop - 1) - start + 1
-            tags[chosen] = self._classes(parts, begins, ends)
+            begins, ends = first[some] - start + 1, np.minimum(last[some], stop - 1) - start + 1
+            tags[filled[some]] = self._classes(parts, begins, ends)
         return Encoding(self._weights(peaks, terms), tags, _normed(vector))
 
     def _asks_for_all(self, terms: NDArray[np.int32]) -> bool:
@@ -147,18 +146,22 @@ class OnnxBackend(ModelBackend):
 
     def _open(self) -> Any:
         with self._lock:
-            if self._session is None:
-                session = open_session(self.folder.graph, self._threads)
-                names = {i.name for i in session.get_inputs()}, {o.name for o in session.get_outputs()}
-                if names != ({"embeddings", "mask"}, {"states", "tags", "vector"}):
-                    raise ModelError(
-                        f"{self.folder.graph} has other inputs and outputs than an erukg encoder; export it again."
-                    )
-                self.check_tag_width(next(o.shape[-1] for o in session.get_outputs() if o.name == "tags"))
-                # One thread: two pools that wait by spinning would take each other's cores.
-                self._peaks = open_session(PEAKS, 1)
-                self._session = session
-            return self._session
+            if self._session is not None:
+                return self._session
+            session = open_session(self.folder.graph, self._threads)
+            names = {i.name for i in session.get_inputs()}, {o.name for o in session.get_outputs()}
+            if names != ({"embeddings", "mask"}, {"states", "tags", "vector"}):
+                raise ModelError(
+                    f"{self.folder.graph} has other inputs and outputs than an erukg encoder; export it again."
+                )
+            self.check_tag_width(next(o.shape[-1] for o in session.get_outputs() if o.name == "tags"))
+            # One thread: two pools that wait by spinning would take each other's cores.
+            self._peaks = open_session(PEAKS, 1)
+            self._session = session
+        states, _, _ = self._run(self.probe)
+        peaks = self._peaks_of([states], self.head.rows(self.probe))[0]
+        self.warn_if_collapsed(self._weights(peaks, self.probe))
+        return session
 
 
 def _normed(vector: NDArray[np.float32]) -> NDArray[np.float32]:

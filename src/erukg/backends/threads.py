@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from erukg.core.inputs import checked_count
 from erukg.core.runner import SerialRunner
 
-__all__ = ["ThreadRunner", "cores", "ordered_map"]
+__all__ = ["MOST_THREADS", "ThreadRunner", "cores", "ordered_map"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+#: More would only wait for one another, and each takes documents ahead.
+MOST_THREADS = 1024
 # Enough that no thread waits for the slowest of its neighbours, few enough to keep nothing much in memory.
 _AHEAD = 4
 
@@ -25,10 +28,11 @@ def cores() -> int:
 
 def ordered_map(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> Iterator[R]:
     """`map(function, items)` on `threads` threads (default: all cores), taking only a few items ahead."""
-    threads = threads or cores()
-    if threads == 1:
-        yield from map(function, items)
-        return
+    threads = checked_count(threads or 0, "threads", MOST_THREADS) or cores()
+    return map(function, items) if threads == 1 else _threaded(function, items, threads)
+
+
+def _threaded(function: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
     with ThreadPoolExecutor(threads, thread_name_prefix="erukg") as pool:
         waiting: deque[Future[R]] = deque()
         try:

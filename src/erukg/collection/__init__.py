@@ -6,6 +6,7 @@ from erukg.collection.encoded import Analyser, DocumentRecord, EncodedDocument, 
 from erukg.collection.inspection import Info, info, verify
 from erukg.collection.reader import Collection, Hits
 from erukg.collection.slimming import slim
+from erukg.collection.tags import Tag
 from erukg.collection.writer import Writer
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Hits",
     "Info",
     "Phrase",
+    "Tag",
     "Writer",
     "bundled_collection",
     "calibrate",

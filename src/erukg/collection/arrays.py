@@ -34,6 +34,7 @@ __all__ = [
     "Opener",
     "PackedLists",
     "check_file",
+    "check_whole",
     "checksum",
     "damaged",
     "fault",
@@ -85,6 +86,13 @@ def open_regular(path: Path, *, follow: bool = True) -> IO[bytes]:
     except BaseException:
         os.close(handle)
         raise
+
+
+def check_whole(path: Path, array: NDArray[Any]) -> None:
+    """Refuse a mapped array whose file has been cut short since: reading beyond its end would end the process."""
+    mapped = array.base.obj if isinstance(array.base, memoryview) else array.base
+    if isinstance(mapped, mmap.mmap) and mapped.size() < len(mapped):
+        raise damaged(path, f"it was cut to {mapped.size()} bytes while it was open")
 
 
 def checksum(path: Path) -> int:

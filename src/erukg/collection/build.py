@@ -16,7 +16,9 @@ from typing import TypeAlias, TypedDict, Unpack
 from erukg.collection.analyser import as_the_paper
 from erukg.collection.encoded import BY_SIZE, Analyser, DocumentRecord, EncodedDocument
 from erukg.collection.manifest import MANIFEST, Journal, read_manifest
+from erukg.collection.tags import Tag, check_field, field_tags
 from erukg.collection.writer import PART_DOCUMENTS, Writer
+from erukg.core.arguments import checked
 from erukg.errors import CollectionError, InputError
 from erukg.io import BadDocument, InputDocument, Limits, read_documents, source_key
 
@@ -76,6 +78,7 @@ class IngestReport:
     resumed: int
 
 
+@checked
 def build(
     out: str | Path,
     sources: Sequence[str | Path],
@@ -85,6 +88,7 @@ def build(
     limits: Limits | None = None,
     glossary_documents: int = BY_SIZE,
     titles: bool = True,
+    tags: str | None = None,
     form: str | None = None,
     reuse: bool = False,
     **options: Unpack[IngestOptions],
@@ -95,16 +99,19 @@ def build(
     `restart` throws an unfinished build away. With `reuse` a collection that was finished is taken as it is when it was
     built from the same sources with the same settings. A phrase is in the glossary when at least `glossary_documents`
     have it, by default as many as suit the number of documents; without `titles` those of the documents are not kept.
+    `tags` is the field with the documents' tags (see `erukg.collection.tags`), which are kept where it is given.
     `form` says what the files are, whatever their endings.
     """
-    key = _key(BUILD, sources, analyser, options, titles, glossary_documents, form)
+    check_field(tags)
+    key = _key(BUILD, sources, analyser, options, titles, glossary_documents, form, tags)
     if reuse and _is_built(Path(out), key):
         return IngestReport(0, 0, 0, 0)
     with open_build(
         Path(out), analyser.fingerprint, analyser.vocab_size, key, restart, glossary_documents=glossary_documents
     ) as writer:
-        rows = read_documents(sources, form=form, limits=limits)
-        report = _resume(writer, rows, analyser, BUILD, key, titles=titles, **options)
+        writer.note_tags(tags)
+        rows = read_documents(sources, form=form, limits=limits, fields=_fields(tags))
+        report = _resume(writer, rows, analyser, BUILD, key, titles=titles, tags=tags, **options)
         writer.commit(Journal(BUILD, key, report.rows, report.bad), glossary=False)
         finish_build(writer, key, paper=as_the_paper(analyser.choices, _most_terms(options), glossary_documents))
         return report
@@ -129,6 +136,7 @@ def build_encoded(
         return report
 
 
+@checked
 def add(
     folder: str | Path,
     sources: Sequence[str | Path],
@@ -138,15 +146,19 @@ def add(
     restart: bool = False,
     limits: Limits | None = None,
     titles: bool = True,
+    tags: str | None = None,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
     """Add documents to a collection; ids it has already are bad rows, or take the old ones' place with `replace`.
 
-    It resumes like `build`; `restart` reads the sources from their beginning and keeps what is in already.
+    It resumes like `build`; `restart` reads the sources from their beginning and keeps what is in already. Their tags
+    come from the field `tags`, by default from that of the collection's other documents.
     """
-    key = _key("replace" if replace else ADD, sources, analyser, options, titles)
+    check_field(tags)
     with Writer.open(folder, fingerprint=analyser.fingerprint) as writer:
         made = writer.manifest
+        field = tags or made.tags or None
+        key = _key("replace" if replace else ADD, sources, analyser, options, titles, tags=field)
         if made.paper and not as_the_paper(analyser.choices, _most_terms(options), made.glossary_documents):
             raise CollectionError(
                 f"{folder} was built with --paper, and documents chosen in another way do not mix with its own; "
@@ -155,8 +167,10 @@ def add(
         if restart and writer.manifest.journal is not None:
             writer.commit(None)
         _check_source(writer, key)
-        rows = read_documents(sources, limits=limits)
-        report = _resume(writer, rows, analyser, ADD, key, replace=replace, titles=titles, **options)
+        if not made.tags and field is not None:
+            writer.note_tags(field)
+        rows = read_documents(sources, limits=limits, fields=_fields(field))
+        report = _resume(writer, rows, analyser, ADD, key, replace=replace, titles=titles, tags=field, **options)
         writer.commit(None)
         writer.tidy()
         writer.calibrate()
@@ -189,11 +203,17 @@ def _key(
     titles: bool,
     glossary_documents: int = BY_SIZE,
     form: str | None = None,
+    tags: str | None = None,
 ) -> str:
     if not sources:
         raise InputError("No source of documents was given.")
-    kept = [_most_terms(options), titles, glossary_documents, form]
+    kept = [_most_terms(options), titles, glossary_documents, form, *_fields(tags)]
     return source_key(sources, [kind, analyser.fingerprint, analyser.choices, kept])
+
+
+def _fields(tags: str | None) -> tuple[str, ...]:
+    """Fields to be read beside id and text."""
+    return () if tags is None else (tags,)
 
 
 def _most_terms(options: IngestOptions) -> int:
@@ -259,12 +279,13 @@ def _resume(
     *,
     replace: bool = False,
     titles: bool = True,
+    tags: str | None = None,
     **options: Unpack[IngestOptions],
 ) -> IngestReport:
     """Encode and take in the rows that an earlier run has not dealt with."""
     journal = writer.manifest.journal
     skip = journal.rows if journal is not None else 0
-    items = encode_rows(islice(rows, skip, None), analyser, titles=titles)
+    items = encode_rows(islice(rows, skip, None), analyser, titles=titles, tags=tags)
     return ingest(writer, items, kind, key, skip, replace=replace, **options)
 
 
@@ -280,11 +301,16 @@ def finish_build(writer: Writer, source: str | None = None, *, paper: bool = Fal
     writer.calibrate()
 
 
-def encode_rows(rows: Iterable[Row], analyser: Analyser, *, titles: bool = True) -> Iterator[Encoded | BadDocument]:
-    """The rows with their encodings and `titles`, in order; the analyser may read a few rows ahead."""
-    ahead, rows = tee(rows)
-    answers = analyser.encode(row.text for row in ahead if isinstance(row, InputDocument))
-    for row in rows:
+def encode_rows(
+    rows: Iterable[Row], analyser: Analyser, *, titles: bool = True, tags: str | None = None
+) -> Iterator[Encoded | BadDocument]:
+    """The rows with their encodings, `titles` and what they have in the field `tags`, in order.
+
+    The analyser may read a few rows ahead.
+    """
+    ahead, tagged = tee(_with_tags(rows, tags))
+    answers = analyser.encode(row.text for row, _ in ahead if isinstance(row, InputDocument))
+    for row, found in tagged:
         if isinstance(row, BadDocument):
             yield row
             continue
@@ -292,7 +318,16 @@ def encode_rows(rows: Iterable[Row], analyser: Analyser, *, titles: bool = True)
         if answer.error is not None:
             yield BadDocument(row.place, str(answer.error))
         else:
-            yield DocumentRecord(row.id, row.text, row.place, row.title if titles else ""), answer.unwrap()
+            yield DocumentRecord(row.id, row.text, row.place, row.title if titles else "", found), answer.unwrap()
+
+
+def _with_tags(rows: Iterable[Row], field: str | None) -> Iterator[tuple[Row, tuple[Tag, ...]]]:
+    """The rows with what they have in the field; what cannot be tags makes a row unusable."""
+    for row in rows:
+        try:
+            yield row, field_tags(row.fields, field) if field is not None and isinstance(row, InputDocument) else ()
+        except InputError as error:
+            yield BadDocument(row.place, str(error)), ()
 
 
 def ingest(

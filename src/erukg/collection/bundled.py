@@ -6,10 +6,12 @@ from importlib.resources import files
 from pathlib import Path
 
 from erukg.collection.manifest import read_manifest
+from erukg.core.arguments import checked
 
 __all__ = ["bundled_collection"]
 
 
+@checked
 def bundled_collection(fingerprint: str) -> Path | None:
     """The bundled collection's folder, None when there is none or it was made with another model.
 

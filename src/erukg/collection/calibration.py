@@ -18,6 +18,7 @@ from erukg.collection.postings import count_live, decode
 from erukg.collection.reader import Collection
 from erukg.collection.search import idf
 from erukg.collection.segment import Segment
+from erukg.core.arguments import checked
 from erukg.errors import CollectionError
 
 __all__ = ["FEWEST", "calibrate", "calibrate_locked", "measure", "stale"]
@@ -34,6 +35,7 @@ def stale(manifest: Manifest) -> bool:
     return abs(manifest.documents - known) > 0.25 * known
 
 
+@checked
 def calibrate(folder: str | Path) -> Likeness | None:
     """Fit what is usual for the collection in `folder` and note it in its manifest; None if it holds too little.
 

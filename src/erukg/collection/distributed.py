@@ -26,11 +26,13 @@ def write_part(
     *,
     most_terms: int = 128,
     titles: bool = True,
+    tags: str | None = None,
     on_bad: OnBad | None = None,
 ) -> tuple[SegmentEntry, ...]:
     """Encode the rows into segments in `folder`, which must be empty; unusable rows are given to `on_bad`."""
     with Writer.create(folder, fingerprint=analyser.fingerprint, vocab_size=analyser.vocab_size) as writer:
-        ingest(writer, encode_rows(rows, analyser, titles=titles), BUILD, most_terms=most_terms, on_bad=on_bad)
+        items = encode_rows(rows, analyser, titles=titles, tags=tags)
+        ingest(writer, items, BUILD, most_terms=most_terms, on_bad=on_bad)
         writer.commit(None, glossary=False)
         return writer.manifest.segments
 
@@ -53,6 +55,7 @@ def combine_parts(
     restart: bool = False,
     glossary_documents: int = BY_SIZE,
     paper: bool = False,
+    tags: str | None = None,
 ) -> list[tuple[int, str]]:
     """Make a collection in `out` of all parts' segments, each fetched to a path by its function.
 
@@ -62,6 +65,7 @@ def combine_parts(
     with open_build(out, fingerprint, vocab_size, key, restart, glossary_documents=glossary_documents) as writer:
         if len(writer):
             writer.reset(fingerprint=fingerprint, vocab_size=vocab_size, glossary_documents=glossary_documents)
+        writer.note_tags(tags)
         rows = sum(entry.documents for entry, _ in parts)
         duplicates = writer.adopt(parts, Journal(BUILD, key, rows, 0)) if parts else []
         finish_build(writer, paper=paper)

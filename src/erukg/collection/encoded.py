@@ -9,9 +9,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.collection.tags import Tag
+from erukg.core.arguments import check_fields
 from erukg.core.streams import Answer
 
-__all__ = ["BY_SIZE", "TOP_PHRASES", "Analyser", "DocumentRecord", "EncodedDocument", "Phrase", "glossary_threshold"]
+__all__ = [
+    "BY_SIZE",
+    "TOP_PHRASES",
+    "Analyser",
+    "DocumentRecord",
+    "EncodedDocument",
+    "Phrase",
+    "check_document",
+    "glossary_threshold",
+]
 
 #: How many phrases of a document are kept (the paper's pruning strategy 1).
 TOP_PHRASES = 10
@@ -33,13 +44,15 @@ def glossary_threshold(documents: int) -> int:
 class DocumentRecord:
     """A document to be put into a collection. `place` says where it was read, for messages.
 
-    `title` is what people read where the document is a source of a phrase; empty if it has none.
+    `title` is what people read where the document is a source of a phrase; empty if it has none. `tags` are subjects
+    that people gave it.
     """
 
     id: str
     text: str
     place: str = ""
     title: str = ""
+    tags: tuple[Tag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,14 @@ class EncodedDocument:
     term_ids: NDArray[np.integer]
     term_weights: NDArray[np.floating]
     phrases: Sequence[Phrase]
+
+
+def check_document(record: DocumentRecord, document: EncodedDocument) -> None:
+    """Refuse a document with fields of other types than they are to have."""
+    check_fields(record)
+    check_fields(document)
+    for phrase in document.phrases:
+        check_fields(phrase)
 
 
 class Analyser(Protocol):

@@ -10,7 +10,7 @@ from typing import IO, Self
 from erukg.collection.arrays import FileEntry, fault, open_regular
 from erukg.collection.commit import Commit, open_commit
 from erukg.collection.manifest import Manifest, read_manifest
-from erukg.collection.reader import TRIES
+from erukg.collection.opening import TRIES
 from erukg.collection.segment import Segment
 from erukg.errors import CollectionError
 

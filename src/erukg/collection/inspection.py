@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from erukg.collection.commit import Commit, derive
 from erukg.collection.held_files import HeldFiles
 from erukg.collection.manifest import Manifest
+from erukg.collection.opening import open_parts
 from erukg.collection.postings import count_live
-from erukg.collection.reader import open_parts
 from erukg.collection.segment import Segment
+from erukg.collection.tags import TagCounts
+from erukg.core.arguments import checked
 from erukg.errors import CollectionError
 
 __all__ = ["Info", "info", "verify"]
@@ -40,13 +42,18 @@ class Info:
     frozen: bool
     complete: bool
     paper: bool
+    tags: int
+    tagged_documents: int
+    tags_field: str
 
 
+@checked
 def info(folder: str | Path) -> Info:
     """Open a collection and say what it holds."""
     folder = Path(folder)
     manifest, segments, commit = open_parts(folder)
     stored = sum(len(segment) for segment in segments)
+    tags = TagCounts.of((s.tags, s.live(state.dead)) for s, state in zip(segments, commit.states, strict=True))
     return Info(
         folder=str(folder),
         commit=manifest.number,
@@ -61,9 +68,13 @@ def info(folder: str | Path) -> Info:
         frozen=manifest.frozen,
         complete=manifest.journal is None and manifest.derived,
         paper=manifest.paper,
+        tags=len(tags.counts),
+        tagged_documents=tags.documents,
+        tags_field=manifest.tags or "",
     )
 
 
+@checked
 def verify(folder: str | Path, on_file: Progress | None = None) -> list[str]:
     """Every fault found, a sentence each; none means that all files are as written and fit together.
 
@@ -108,6 +119,9 @@ def _check_segment(segment: Segment, frozen: bool) -> None:
         (segment.phrases, "phrases"),
         (forms.text, "written forms"),
         (forms.terms, "word pieces"),
+        (segment.tags.rows, "tags"),
+        (segment.tags.uris, "tags' URIs"),
+        (segment.tags.labels, "tags' labels"),
     ):
         lists.bounds(np.arange(len(lists)))
         if lists.offsets[0] != 0 or lists.offsets[-1] != len(lists.values):
@@ -115,6 +129,7 @@ def _check_segment(segment: Segment, frozen: bool) -> None:
     for sorted_array, what in ((segment.vocabulary, "terms"), (forms.folds, "phrases")):
         if np.any(sorted_array[1:] < sorted_array[:-1]):
             raise ValueError(f"its {what} are out of order")
+    segment.tags.check()
     counted = count_live(segment.postings, np.zeros(len(segment), np.uint8))
     # A slim copy may have fewer words of each document, but counts them as if it had all.
     if not (np.all(counted <= segment.frequencies) if frozen else np.array_equal(counted, segment.frequencies)):

@@ -32,8 +32,8 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 #: What is written: 2 says what is usual of texts like the collection's documents, and what it was built from; 3 that it
-#: was made as the paper's.
-FORMAT_VERSION = 3
+#: was made as the paper's; 4 which field its documents' tags come from.
+FORMAT_VERSION = 4
 _FORMAT = "erukg-collection"
 _LARGEST = 1 << 24
 #: Of segments and of commits.
@@ -86,6 +86,7 @@ class Manifest:
     likeness       what is usual of texts like its documents; None for small collections and those of version 1
     source         `source_key` of what it was built from; None once it has changed, or where that was not noted
     paper          its phrases, glossary and term weights were chosen as the paper chooses them
+    tags           the field that its documents' tags come from, empty where they came otherwise; None: it keeps none
     """
 
     number: int
@@ -105,12 +106,15 @@ class Manifest:
     likeness: Likeness | None = None
     source: str | None = None
     paper: bool = False
+    tags: str | None = None
 
     @property
     def version(self) -> int:
         """The earliest format that can say all of this."""
-        if self.paper:
+        if self.tags is not None:
             return FORMAT_VERSION
+        if self.paper:
+            return 3
         return 1 if self.likeness is None and self.source is None else 2
 
     @property
@@ -130,8 +134,8 @@ class Manifest:
 
 def _serialise(manifest: Manifest) -> bytes:
     data = {"format": _FORMAT, "version": manifest.version, **asdict(manifest)}
-    for optional in ("likeness", "source", "paper"):
-        if not data[optional]:
+    for optional in ("likeness", "source", "paper", "tags"):
+        if data[optional] is None or data[optional] is False:
             del data[optional]
     data["checksum"] = hashlib.sha256(_canonical(data)).hexdigest()
     return _canonical(data)
@@ -203,6 +207,7 @@ def _parse(data: dict[str, Any]) -> Manifest:
         likeness=_likeness(data["likeness"]) if "likeness" in data else None,
         source=_value(data, "source", str) if "source" in data else None,
         paper=_value(data, "paper", bool) if "paper" in data else False,
+        tags=_value(data, "tags", str) if "tags" in data else None,
     )
 
 

@@ -16,6 +16,7 @@ from erukg.collection.postings import DAMAGED, LEFT_OUT, decode, pack
 from erukg.collection.pruning import BestWords
 from erukg.collection.search import idf
 from erukg.collection.segment import IN_TITLE, ROW, Segment, entry_of
+from erukg.collection.tags import merge_tags
 
 __all__ = ["merge_segments"]
 
@@ -49,6 +50,7 @@ def merge_segments(
             _write_lists(file, "titles", [(s.titles, rows) for s, rows in each])
         _write_lists(file, "weights", [(s.weights, rows) for s, rows in each])
         _write_phrases(file, segments, states, live, glossary)
+        merge_tags([(s.tags, rows) for s, rows in each]).write(file)
         return entry_of(file.close(), lengths)
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.collection.arrays import PackedLists, damaged, join
 from erukg.collection.segment import ROW
 from erukg.core.kernels import kernel
 from erukg.core.neighbours import FEW, MORE, Neighbourhood, Support, WeightedTerms
 
-__all__ = ["LazyNeighbourhood", "collect_phrases", "sum_by_phrase"]
+__all__ = ["HeldPhrases", "LazyNeighbourhood", "join_held", "phrases_held", "sum_by_phrase"]
+
+HeldPhrases: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]
+"""C̃_x' ∩ glossary of some documents: phrase, place of the document among them, P(c | C̃_x'), and whether the document
+has it in its title.
+"""
 
 
 @dataclass(eq=False)
@@ -27,7 +34,7 @@ class LazyNeighbourhood(Neighbourhood):
 
 
 @kernel()
-def collect_phrases(
+def _collect_phrases(
     phrases: NDArray[np.uint32],
     starts: NDArray[np.int64],
     stops: NDArray[np.int64],
@@ -61,6 +68,35 @@ def collect_phrases(
         for k in range(first, n):
             out_shares[k] = 1.0 / (n - first)
     return n
+
+
+def phrases_held(
+    held: PackedLists, rows: NDArray[np.int64], places: NDArray[np.int64], glossary: NDArray[np.int32], size: int
+) -> HeldPhrases:
+    """The glossary's phrases of these rows of a segment, which have these places among all documents.
+
+    The segment's forms have the numbers `glossary` in one of `size` phrases.
+    """
+    starts, stops = held.bounds(rows)
+    room = int((stops - starts).sum())
+    out = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64), np.empty(room, np.bool_)
+    count = _collect_phrases(held.values, starts, stops, glossary, size, *out)
+    if count < 0:
+        raise damaged(held.path, "its documents' phrases are not as they were written")
+    return out[0][:count], places[out[1][:count]], out[2][:count], out[3][:count]
+
+
+def join_held(parts: Sequence[HeldPhrases]) -> HeldPhrases:
+    """The phrases of several segments, of which there may be none, end to end."""
+    if len(parts) == 1:
+        return parts[0]
+    phrases, neighbours, probabilities, titled = zip(*parts, strict=True) if parts else ((), (), (), ())
+    return (
+        join(phrases, np.int64),
+        join(neighbours, np.int64),
+        join(probabilities, np.float64),
+        join(titled, np.bool_),
+    )
 
 
 @kernel()

@@ -15,24 +15,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.analysis import ANALYSIS, Query, analyse
-from erukg.collection.arrays import PackedLists, damaged
-from erukg.collection.commit import Commit, open_commit
+from erukg.collection.analysis import Query, analyse
+from erukg.collection.arrays import PackedLists, check_whole, damaged
+from erukg.collection.commit import Commit
 from erukg.collection.glossary import MappedGlossary
 from erukg.collection.likeness import NEAREST, signals
-from erukg.collection.manifest import Manifest, read_manifest
-from erukg.collection.neighbourhood import LazyNeighbourhood, collect_phrases, sum_by_phrase
+from erukg.collection.manifest import Manifest
+from erukg.collection.neighbourhood import HeldPhrases, LazyNeighbourhood, join_held, phrases_held, sum_by_phrase
+from erukg.collection.opening import check_made_with, open_parts
 from erukg.collection.postings import BLOCK, DAMAGED
 from erukg.collection.search import Excluded, QueryLists, SearchedDocuments, best_first, idf, norms, scan, scan_order
 from erukg.collection.segment import Segment
+from erukg.collection.tags import Tag, TagCounts
 from erukg.collection.weights import add_weights, decode_table, high_values
+from erukg.core.arguments import checked
 from erukg.core.neighbours import Neighbourhood, Source, WeightedTerms
-from erukg.errors import CollectionError, ErukgWarning, InputError
+from erukg.errors import ErukgWarning, InputError
 
-__all__ = ["TRIES", "Collection", "Hits", "open_parts"]
-
-#: How often a commit is opened anew because another took its place.
-TRIES = 20
+__all__ = ["Collection", "Hits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,41 +64,6 @@ class _Task(NamedTuple):
     blocks: tuple[int, int]
 
 
-def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
-    """The current commit with all its files mapped.
-
-    A writer may replace the commit between reading the manifest and opening its files; then the new one is
-    read.
-    """
-    manifest = read_manifest(folder)
-    for _ in range(TRIES):
-        try:
-            segments = tuple(Segment.open(folder, entry) for entry in manifest.segments)
-            return manifest, segments, open_commit(folder, manifest, segments)
-        except FileNotFoundError as error:
-            newer = read_manifest(folder)
-            if newer.number == manifest.number:
-                raise damaged(Path(error.filename), "the file is missing") from error
-            manifest = newer
-        except OSError as error:
-            raise CollectionError(f"{folder} cannot be opened: {error}.") from error
-    raise CollectionError(f"{folder} is rewritten faster than it can be opened; try again when the writer is done.")
-
-
-def check_made_with(folder: Path, manifest: Manifest, fingerprint: str | None) -> None:
-    """Refuse a collection that was made with another text analysis, or with another model than this one."""
-    if manifest.analysis != ANALYSIS:
-        raise CollectionError(
-            f"{folder} was made with text analysis {manifest.analysis!r}, "
-            f"this program has {ANALYSIS!r}; build it again."
-        )
-    if fingerprint is not None and fingerprint != manifest.fingerprint:
-        raise CollectionError(
-            f"{folder} was made with model {manifest.fingerprint[:12]}, not with {fingerprint[:12]}; "
-            "use the model it was made with or build the collection again."
-        )
-
-
 class Collection:
     """D, memory-mapped and read-only (`erukg.core.neighbours.Background`). Safe to use from many threads.
 
@@ -118,6 +83,7 @@ class Collection:
         self._table = decode_table(manifest.weight_limit)
 
     @classmethod
+    @checked
     def open(cls, folder: str | Path, *, fingerprint: str | None = None, threads: int = 1) -> Collection:
         """Open the collection in `folder`.
 
@@ -157,6 +123,7 @@ class Collection:
     def __len__(self) -> int:
         return self.manifest.documents
 
+    @checked
     def search(self, text: str, n: int, *, exclude: str | None = None) -> Hits:
         """The `n` documents with the highest BM25 score above 0 for the whole text as query.
 
@@ -164,6 +131,7 @@ class Collection:
         """
         return self.search_terms(analyse(text), n, exclude=exclude)
 
+    @checked
     def search_terms(self, query: Query, n: int, *, exclude: str | None = None) -> Hits:
         """`search` for a text that is analysed already."""
         return self._search(query, self._look_up(query.terms), n, exclude)
@@ -219,7 +187,9 @@ class Collection:
     def _look_up(self, terms: NDArray[np.uint64]) -> _Known:
         frequencies = np.zeros(len(terms), np.int64)
         found: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        check_whole(self.folder / self.manifest.commit.name, self._commit.counts)
         for segment, state in zip(self._segments, self._commit.states, strict=True):
+            check_whole(segment.path, segment.lengths)
             place = segment.vocabulary.searchsorted(terms)
             which = np.flatnonzero(place < len(segment.vocabulary))
             which = which[segment.vocabulary[place[which]] == terms[which]]
@@ -235,9 +205,10 @@ class Collection:
         for segment, state in zip(self._segments, self._commit.states, strict=True):
             yield segment, segment.live(state.dead)
 
+    @checked
     def phrases_of(self, document: int) -> NDArray[np.int64]:
         """The glossary's numbers of the phrases that a document lends."""
-        return self._phrases(np.array([document], np.int64))[0]
+        return self._phrases(self._known_numbers([document]))[0]
 
     @cached_property
     def _norms(self) -> list[NDArray[np.float32]]:
@@ -249,24 +220,67 @@ class Collection:
     def _executor(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self._threads, "erukg-search")
 
+    @checked
     def ids(self, documents: NDArray[np.int64]) -> list[str]:
         """The ids of documents by their numbers."""
         return self._strings(documents, [segment.ids for segment in self._segments])
 
+    @checked
     def titles(self, documents: NDArray[np.int64]) -> list[str]:
         """The titles of documents by their numbers; empty for those without one."""
         return self._strings(documents, [segment.titles for segment in self._segments])
 
+    def documents(self) -> NDArray[np.int64]:
+        """The numbers of all documents, removed ones not among them."""
+        each = zip(self._starts[:-1].tolist(), self.live_rows(), strict=True)
+        return np.concatenate([np.empty(0, np.int64), *(start + rows for start, (_, rows) in each)])
+
+    @cached_property
+    def has_tags(self) -> bool:
+        """Whether any document has a tag."""
+        return any(segment.tags.are_any(rows) for segment, rows in self.live_rows())
+
+    def tags_of(self, documents: NDArray[np.int64]) -> list[tuple[Tag, ...]]:
+        """The tags of documents by their numbers, as the documents came with them."""
+        documents = self._known_numbers(documents)
+        found: dict[int, tuple[Tag, ...]] = {}
+        for i, which, rows in self._by_segment(documents):
+            found.update(zip(which.tolist(), self._segments[i].tags.tags_of(rows), strict=True))
+        return [found[place] for place in range(len(documents))]
+
+    def tag_counts(self) -> dict[str, int]:
+        """How many documents have each tag, by its URI."""
+        return dict(self._tags.counts)
+
+    def tag_labels(self) -> dict[str, str]:
+        """The label of each tag by its URI: the one that most documents give it, or the URI where none has a label."""
+        return dict(self._tags.labels)
+
+    @cached_property
+    def _tags(self) -> TagCounts:
+        return TagCounts.of((segment.tags, rows) for segment, rows in self.live_rows())
+
+    def lengths(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many words, stop words left out, documents have by their numbers."""
+        out = np.zeros(len(documents), np.int64)
+        for i, which, rows in self._by_segment(self._known_numbers(documents)):
+            out[which] = self._segments[i].lengths[rows]
+        return out
+
     def _strings(self, documents: NDArray[np.int64], lists: Sequence[PackedLists]) -> list[str]:
-        documents = np.asarray(documents, np.int64)
-        if documents.size and (documents.min() < 0 or documents.max() >= self._starts[-1]):
-            raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
+        documents = self._known_numbers(documents)
         if len(lists) == 1:
             return lists[0].strings(documents)
         out = np.empty(len(documents), object)
         for i, which, rows in self._by_segment(documents):
             out[which] = lists[i].strings(rows)
         return out.tolist()
+
+    def _known_numbers(self, documents: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        numbers = np.asarray(documents)
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= self._starts[-1]):
+            raise InputError(f"The collection has documents 0 to {self._starts[-1] - 1}; other numbers were asked for.")
+        return numbers.astype(np.int64, copy=False)
 
     def _by_segment(self, documents: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
         """Each segment that has some of the documents: its number, which of them, and their rows in it."""
@@ -278,6 +292,7 @@ class Collection:
             which = np.flatnonzero(owner == i)
             yield i, which, documents[which] - self._starts[i]
 
+    @checked
     def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
         """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
         query = analyse(text)
@@ -327,34 +342,10 @@ class Collection:
         terms = np.flatnonzero(weights > 0)
         return WeightedTerms(terms.astype(np.int32), weights[terms].astype(np.float32))
 
-    def _phrases(
-        self, documents: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
-        """C̃_x' ∩ glossary of all documents: phrase, place of the document among the given ones, P(c | C̃_x'), and
-        whether the document has it in its title.
-        """
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]] = []
-        if not len(self._glossary):
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64), np.empty(0, np.bool_)
-        for i, which, rows in self._by_segment(documents):
-            held = self._segments[i].phrases
-            starts, stops = held.bounds(rows)
-            room = int((stops - starts).sum())
-            out = (
-                np.empty(room, np.int64),
-                np.empty(room, np.int64),
-                np.empty(room, np.float64),
-                np.empty(room, np.bool_),
-            )
-            numbers = self._commit.states[i].glossary
-            count = collect_phrases(held.values, starts, stops, numbers, len(self._glossary), *out)
-            if count < 0:
-                raise damaged(held.path, "its documents' phrases are not as they were written")
-            found.append((out[0][:count], which[out[1][:count]], out[2][:count], out[3][:count]))
-        if len(found) == 1:
-            return found[0]
-        phrases, neighbours, probabilities, titled = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        return phrases, neighbours, probabilities, titled
+    def _phrases(self, documents: NDArray[np.int64]) -> HeldPhrases:
+        parts, size = self._by_segment(documents) if len(self._glossary) else (), len(self._glossary)
+        each = ((self._segments[i].phrases, self._commit.states[i].glossary, which, rows) for i, which, rows in parts)
+        return join_held([phrases_held(held, rows, which, numbers, size) for held, numbers, which, rows in each])
 
     def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
         """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from erukg.collection.arrays import ArrayFile, ArrayFileWriter, FileEntry, Opener, PackedLists, open_regular
 from erukg.collection.manifest import SegmentEntry
+from erukg.collection.tags import TaggedRows
 
 __all__ = ["IN_TITLE", "ROW", "Forms", "Segment", "entry_of"]
 
@@ -52,6 +53,7 @@ class Segment:
     weights      its packed term weights (see `weights.py`)
     phrases      C̃_x before it is cut down to the glossary, best first: rows of `forms`, marked with `IN_TITLE`
     forms        all written forms of those phrases, sorted by fold hash and then by the hash of the form
+    tags         those that the documents came with; the file has no such arrays where none has any
     """
 
     path: Path
@@ -65,6 +67,7 @@ class Segment:
     weights: PackedLists
     phrases: PackedLists
     forms: Forms
+    tags: TaggedRows
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -86,6 +89,7 @@ class Segment:
             file.lists("weights", "u1", n),
             file.lists("phrases", "u4", n),
             Forms.read(file, "forms"),
+            TaggedRows.read(file, n),
         )
 
     def live(self, dead: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -105,6 +109,7 @@ class Segment:
             file.add_lists("weights", self.weights)
             file.add_lists("phrases", self.phrases)
             self.forms.write(file, "forms")
+            self.tags.write(file)
             return entry_of(file.close(), self.lengths)
 
 

@@ -15,6 +15,7 @@ from erukg.collection.encoded import DocumentRecord, EncodedDocument, Phrase
 from erukg.collection.manifest import SegmentEntry
 from erukg.collection.postings import invert, number_terms, pack
 from erukg.collection.segment import IN_TITLE, ROW, Forms, Segment
+from erukg.collection.tags import Tag, TaggedRows, checked_tags
 from erukg.collection.weights import MOST_TERMS, high_values, pack_weights, quantise
 from erukg.core.folding import fold
 from erukg.core.hashing import hash_phrases
@@ -27,13 +28,16 @@ _LONGEST_TITLE = 300
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A document to be written: id, title, BM25 terms in order, packed term weights, rows of the builder's forms."""
+    """A document to be written: id, title, BM25 terms in order, packed term weights, rows of the builder's forms,
+    tags.
+    """
 
     id: str
     title: str
     terms: NDArray[np.uint64]
     weights: bytes
     rows: list[int]
+    tags: tuple[Tag, ...]
 
 
 class SegmentBuilder:
@@ -75,6 +79,7 @@ class SegmentBuilder:
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
             raise InputError("Its term weights are not all finite and at least 0.")
         phrases = _checked(document.phrases, self._vocab_size)
+        tags = checked_tags(record.tags)
         terms = terms_of(record.text)
         packed = b""
         if self._keep:
@@ -83,7 +88,7 @@ class SegmentBuilder:
         rows = [self._row(phrase) | (IN_TITLE if f" {phrase.fold} " in title else 0) for phrase in phrases]
         self._length += len(terms)
         # One step, so that an interruption finds the document wholly in or wholly out.
-        self._documents.append(_Pending(record.id, _shown(record.title), terms, packed, rows))
+        self._documents.append(_Pending(record.id, _shown(record.title), terms, packed, rows, tags))
 
     def _row(self, phrase: Phrase) -> int:
         key = (phrase.fold, phrase.form.lower())
@@ -117,6 +122,7 @@ class SegmentBuilder:
             PackedLists(np.frombuffer(b"".join(d.weights for d in documents), np.uint8), offsets_of(sizes)),
             PackedLists((rank[rows & ROW] | (rows & IN_TITLE)).astype(np.uint32), offsets_of(counts)),
             forms,
+            TaggedRows.of([d.tags for d in documents]),
         ).write(path)
 
     def _sorted_forms(self) -> tuple[Forms, NDArray[np.int64]]:

@@ -15,6 +15,7 @@ from erukg.collection.merging import merge_segments
 from erukg.collection.own_files import check_free, clear_away
 from erukg.collection.reader import Collection
 from erukg.collection.segment import Segment
+from erukg.core.arguments import checked
 from erukg.errors import CollectionError, InputError
 
 __all__ = ["MOST_WORDS", "slim"]
@@ -23,6 +24,7 @@ __all__ = ["MOST_WORDS", "slim"]
 MOST_WORDS = 250
 
 
+@checked
 def slim(source: str | Path, out: str | Path, *, rare: int = 1, words: int | None = None) -> None:
     """Write to the folder `out` what searching `source` needs, and not what growing needs.
 

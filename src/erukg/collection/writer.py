@@ -21,16 +21,17 @@ from erukg.collection.analysis import ANALYSIS
 from erukg.collection.arrays import FileEntry, check_file
 from erukg.collection.calibration import calibrate_locked, stale
 from erukg.collection.commit import NONE_DEAD, derive, write_commit
-from erukg.collection.encoded import BY_SIZE, DocumentRecord, EncodedDocument
+from erukg.collection.encoded import BY_SIZE, DocumentRecord, EncodedDocument, check_document
 from erukg.collection.id_index import IdIndex
 from erukg.collection.lock import write_errors, writer_lock
 from erukg.collection.manifest import Journal, Manifest, SegmentEntry, read_manifest, write_manifest
 from erukg.collection.merging import merge_segments
+from erukg.collection.opening import check_made_with, open_parts
 from erukg.collection.own_files import check_free, clear_away
-from erukg.collection.reader import check_made_with, open_parts
 from erukg.collection.segment import Segment
 from erukg.collection.segment_builder import SegmentBuilder
 from erukg.collection.weights import MOST_TERMS, WEIGHT_LIMIT
+from erukg.core.arguments import checked
 from erukg.errors import CollectionError, InputError
 
 __all__ = ["MERGED_DOCUMENTS", "PART_DOCUMENTS", "Writer"]
@@ -65,6 +66,7 @@ class Writer:
         self._replaced: dict[str, tuple[int, int]] = {}
 
     @classmethod
+    @checked
     def create(
         cls,
         folder: str | Path,
@@ -110,6 +112,7 @@ class Writer:
         return writer
 
     @classmethod
+    @checked
     def open(cls, folder: str | Path, *, fingerprint: str | None = None) -> Writer:
         """Open a collection for changes, or say who is changing it."""
         folder = Path(folder)
@@ -151,12 +154,14 @@ class Writer:
             self._known_ids = IdIndex(self._segments, self._dead)
         return self._known_ids
 
+    @checked
     def add(self, record: DocumentRecord, document: EncodedDocument, *, replace: bool = False) -> bool:
         """Gather a document for the next commit; an `InputError` says why one cannot be taken.
 
         With `replace` it takes the place of the one with its id, which is otherwise refused. Returns True
         when a commit is worthwhile.
         """
+        check_document(record, document)
         if not record.id:
             raise InputError("It has no id.")
         if not record.text.strip():
@@ -171,15 +176,22 @@ class Writer:
             self._builder = SegmentBuilder(m.vocab_size, m.weight_limit, most_terms, self.part_documents, PART_LENGTH)
         self._builder.add(record, document)
         self._ids.pending.add(record.id)
+        if record.tags and self.manifest.tags is None:
+            self.note_tags("")
         if known is not None:
             self._replaced[record.id] = known
         return self._builder.full
+
+    def note_tags(self, field: str | None) -> None:
+        """Note, with the next commit, from which field the documents' tags come (None: the collection keeps none)."""
+        self.manifest = replace(self.manifest, tags=field)
 
     @property
     def gathered(self) -> int:
         """How many documents wait for the next commit."""
         return len(self._builder) if self._builder is not None else 0
 
+    @checked
     def keep(self, n: int) -> None:
         """Forget all gathered documents but the first `n`."""
         if self._builder is not None:
@@ -189,6 +201,7 @@ class Writer:
         if self.gathered:
             self.commit(self.manifest.journal)
 
+    @checked
     def commit(
         self,
         journal: Journal | None = None,
@@ -248,6 +261,7 @@ class Writer:
             marks.setflags(write=False)
         return dead
 
+    @checked
     def remove(self, ids: Iterable[str]) -> list[str]:
         """Remove the documents with these ids in one commit; returns those ids that it does not have."""
         self._settle()
@@ -259,6 +273,7 @@ class Writer:
                 self._publish(self.manifest.segments, self._mark_removed(places), self.manifest.journal)
         return [id for id, place in found.items() if place is None]
 
+    @checked
     def reset(self, *, fingerprint: str, vocab_size: int, glossary_documents: int) -> None:
         """Throw every document away and start anew for this model."""
         with write_errors(self.folder):
@@ -270,6 +285,7 @@ class Writer:
                 glossary_documents=glossary_documents,
                 likeness=None,
                 paper=False,
+                tags=None,
             )
             self._publish([], [], None)
 
@@ -281,6 +297,7 @@ class Writer:
             first = next(i for i in range(len(sizes)) if sizes[i] <= sum(sizes[i + 1 :]) or i == len(sizes) - 2)
             self._merge([[i] for i in range(first)] + [list(range(first, len(sizes)))])
 
+    @checked
     def merge(self, most_documents: int = MERGED_DOCUMENTS) -> None:
         """Join segments up to a size and drop removed documents: smaller, and a little faster to search."""
         self._settle()

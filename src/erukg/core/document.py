@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.arguments import checked
 from erukg.core.folding import fold_words
 from erukg.core.hashing import hash_runs
 from erukg.core.layout import Layout
@@ -22,6 +23,8 @@ QUERY_WORDS = 12
 
 #: No phrase of a glossary or thesaurus is matched in a text beyond this many words.
 LONGEST_RUN = 8
+
+_LONGEST_TITLE = 300  # characters
 
 _presentable = lru_cache(maxsize=1 << 13)(presentable)
 
@@ -46,6 +49,7 @@ class Document:
     usable: NDArray[np.bool_]
 
     @classmethod
+    @checked
     def parse(cls, text: str) -> Document:
         """Split a text into words. A title and its abstract are given as "title", a newline, "abstract"."""
         cleaned = clean(uniform(text))
@@ -116,6 +120,12 @@ class Document:
     def run_hashes(self) -> NDArray[np.uint64]:
         """The hashes of all runs of up to `LONGEST_RUN` folded words (`erukg.core.hashing.hash_runs`)."""
         return hash_runs(self.layout.tokens, LONGEST_RUN)
+
+    @cached_property
+    def title(self) -> str:
+        """The first line of a text that has more of them; empty where that is too long for a title."""
+        end = self.text.find("\n")
+        return self.text[:end] if 0 < end <= _LONGEST_TITLE and self.text[end:].strip() else ""
 
     @property
     def is_query(self) -> bool:

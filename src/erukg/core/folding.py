@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from erukg.core.text.markup import plain
+from erukg.errors import InputError
 
 __all__ = ["fold", "fold_word", "fold_words"]
 
@@ -29,6 +30,8 @@ def fold(text: str) -> str:
     >>> fold("Peer-to-Peer  Networks") == fold("peer to peer network")
     True
     """
+    if not isinstance(text, str):
+        raise InputError(f"text must be a string, not {type(text).__name__}.")
     if text.isascii() and text.replace(" ", "").isalpha():
         # Nothing but plain words: what `_fold` comes to then, and quicker than remembering every phrase.
         return " ".join(map(fold_word, text.lower().split()))

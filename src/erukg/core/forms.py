@@ -7,14 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.lexicon import GENERIC
+from erukg.core.lexicon import GENERIC, TIMES
 from erukg.core.locating import Located
 from erukg.core.settings import Settings
 
-__all__ = ["JOINTS", "form_factors", "is_title_cased"]
+__all__ = ["JOINTS", "form_factors", "is_title_cased", "is_vague"]
 
 #: Words inside a phrase that only join others.
 JOINTS = frozenset(("of", "and", "&", "the", "de", "von", "van", "du", "la"))
+
+# How often a word that says little must stand in a text to be taken for what it is about.
+_REPEATED = 3
+
+
+def is_vague(fold: str, times: int, titled: bool) -> bool:
+    """Whether what stands in a text so often, and perhaps in its title, says little: "took place"."""
+    return (fold in GENERIC or fold in TIMES) and times < _REPEATED and not titled
 
 
 def form_factors(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from erukg.core.absent import choose_absent, is_unlike
 from erukg.core.analysis import Analysis, Prepared, analyse
+from erukg.core.arguments import checked
 from erukg.core.backend import Backend, Encoding
 from erukg.core.document import Document
 from erukg.core.explaining import explain_score
@@ -43,6 +44,7 @@ class Generator:
 
     _default_runner: ClassVar[type[SerialRunner]] = SerialRunner
 
+    @checked
     def __init__(
         self,
         backend: Backend,
@@ -67,6 +69,12 @@ class Generator:
         self._ranker = PhraseRanker(backend)
         self._learned = LearnedRanking(backend)
 
+    @property
+    def runner(self) -> Runner:
+        """What works through streams."""
+        return self._runner
+
+    @checked
     def generate(
         self,
         text: str | Document,
@@ -83,6 +91,7 @@ class Generator:
         request = Request(checked_count(top_k), settings or self.settings, explain)
         return self._generate(single_item(text, id), request)
 
+    @checked
     def extract(
         self,
         text: str | Document,
@@ -142,6 +151,7 @@ class Generator:
         """What a stream answers for one item: its keyphrases, or what is wrong with it."""
         return attempt(lambda each: self._generate(each, request), item)
 
+    @checked
     def stream(
         self,
         items: Iterable[ItemT],
@@ -161,6 +171,7 @@ class Generator:
         request = Request(checked_count(top_k), settings or self.settings, explain)
         return self._runner.generate(self, check_items(items), request, threads)
 
+    @checked
     def generate_batch(
         self,
         items: Iterable[object],
@@ -174,6 +185,7 @@ class Generator:
         answers = self.stream(items, top_k, settings, explain=explain, threads=threads)
         return (or_error(answer, Keyphrases) for answer in answers)
 
+    @checked
     def extract_batch(
         self,
         items: Iterable[object],
@@ -187,10 +199,12 @@ class Generator:
         alone = (settings or self.settings).extraction()
         return self.generate_batch(items, top_k, alone, explain=explain, threads=threads)
 
+    @checked
     def phrase_list(self, phrases: Sequence[str]) -> PhraseList:
         """Prepare phrases for `rank`; phrases that fold to the same one are kept once, in their first form."""
         return PhraseList.of(phrases, self.backend)
 
+    @checked
     def rank(
         self,
         text: str | Document,
@@ -211,6 +225,7 @@ class Generator:
         listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
         return list(self._rank(single_item(text, id), listed, chosen, limit, explain).phrases)
 
+    @checked
     def rank_stream(
         self,
         items: Iterable[ItemT],
@@ -225,11 +240,13 @@ class Generator:
         limit = None if top_k is None else checked_count(top_k)
         listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
 
+        @checked
         def rank(item: ItemT) -> RankedPhrases:
             return self._rank(item, listed, chosen, limit, explain)
 
         return self._runner.map(partial(attempt, rank), check_items(items), threads)
 
+    @checked
     def rank_batch(
         self,
         items: Iterable[object],

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from erukg.core.arguments import kind_of
 from erukg.core.document import Document
 from erukg.errors import InputError
 
@@ -81,8 +82,8 @@ def as_item(item: object) -> Item:
         id, text = item
         if isinstance(text, str) and (id is None or (isinstance(id, str | int) and not isinstance(id, bool))):
             return Item(None if id is None else str(id), text)
-        raise InputError(f"A pair must be an id and a text, not {_kind(id)} and {_kind(text)}.")
-    raise InputError(f"A document must be {_ACCEPTED}, not {_kind(item)}.")
+        raise InputError(f"A pair must be an id and a text, not {kind_of(id)} and {kind_of(text)}.")
+    raise InputError(f"A document must be {_ACCEPTED}, not {kind_of(item)}.")
 
 
 def single_item(text: object, id: str | None) -> Item:
@@ -104,7 +105,7 @@ def check_items(items: Any) -> Iterable[Any]:
     elif hasattr(items, "columns"):
         what = "a data frame; give one column of it, or its rows as dictionaries"
     elif not isinstance(items, Iterable):
-        what = _kind(items)
+        what = kind_of(items)
     if what:
         raise InputError(f"Many documents are wanted, a list or another iterable of {_ACCEPTED}; this is {what}.")
     return items  # type: ignore[no-any-return]
@@ -126,7 +127,7 @@ def text_of(fields: Mapping[str, object]) -> str:
         if value is None:
             continue
         if not isinstance(value, str):
-            raise InputError(f"Field '{name}' must be a string, not {_kind(value)}.")
+            raise InputError(f"Field '{name}' must be a string, not {kind_of(value)}.")
         found = True
         if value:
             parts.append(value)
@@ -143,22 +144,9 @@ def given_id(fields: Mapping[str, object]) -> str | None:
         if given is None or given == "":
             continue
         if isinstance(given, bool) or not isinstance(given, str | int):
-            raise InputError(f"Field '{name}' must be a string or a whole number, not {_kind(given)}.")
+            raise InputError(f"Field '{name}' must be a string or a whole number, not {kind_of(given)}.")
         return str(given)
     return None
-
-
-def _kind(value: object) -> str:
-    names = {
-        list: "a list",
-        dict: "an object",
-        bool: "true or false",
-        int: "a number",
-        float: "a number",
-        str: "a string",
-        type(None): "None",
-    }
-    return names.get(type(value), type(value).__name__)
 
 
 def checked_count(count: object, name: str = "top_k", most: int | None = None) -> int:

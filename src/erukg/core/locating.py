@@ -81,24 +81,24 @@ def _word_ranges(document: Document, keys: Sequence[str]) -> list[list[tuple[int
     """The first and the last word of each occurrence of each folded phrase."""
     layout, text, words = document.layout, document.text, document.words
     tokens, owners, runs, starts, ends = layout.tokens, layout.owners, layout.runs, layout.starts, layout.ends
-    known: dict[str, list[tuple[int, int]]] = {}
-    for key in keys:
-        if key in known:
-            continue
-        found = known[key] = []
+    known: dict[str, list[tuple[int, int]]] = {key: [] for key in keys}
+    # By first word and number of words: a text may have as many phrases with one first word as it has places of it.
+    groups: dict[tuple[str, int], set[str]] = {}
+    for key in known:
         parts = key.split()
-        if not parts or " ".join(parts) != key:
-            continue
-        length = len(parts)
-        for at in layout.where.get(parts[0], ()):
+        if parts and " ".join(parts) == key:
+            groups.setdefault((parts[0], len(parts)), set()).add(key)
+    for (begin, length), wanted in groups.items():
+        for at in layout.where.get(begin, ()):
             stop = at + length
-            # The phrase must end where a word does; at the end of the text the slice is too short to be equal.
-            if (length > 1 and tokens[at:stop] != parts) or owners[stop] == owners[stop - 1]:
+            key = " ".join(tokens[at:stop]) if length > 1 else begin
+            # The phrase must end where a word does; at the end of the text too few words are left to be one of them.
+            if key not in wanted or owners[stop] == owners[stop - 1]:
                 continue
             first, last = owners[at], owners[stop - 1]
             if runs[first] != runs[last]:
                 continue
             raw = text[starts[first] : ends[last]]
             if (first == last and raw == words[first]) or fold(raw) == key:
-                found.append((first, last))
+                known[key].append((first, last))
     return [known[key] for key in keys]

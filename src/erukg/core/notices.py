@@ -20,10 +20,12 @@ __all__ = [
     "NOT_ENGLISH",
     "TOO_SHORT",
     "UNLIKE_COLLECTION",
+    "UNLIKE_TAGGED",
     "LanguageOf",
     "not_english",
     "notices_of",
     "unlike_collection",
+    "unlike_tagged",
     "withholds_absent",
 ]
 
@@ -32,6 +34,7 @@ TOO_SHORT = "too-short"
 MOSTLY_NUMBERS = "mostly-numbers"
 MOSTLY_MARKUP = "mostly-markup"
 UNLIKE_COLLECTION = "unlike-collection"
+UNLIKE_TAGGED = "unlike-tagged"
 
 #: What many texts with the same notice are counted under.
 HEADINGS = {
@@ -40,6 +43,7 @@ HEADINGS = {
     MOSTLY_NUMBERS: "Mostly numbers",
     MOSTLY_MARKUP: "Mostly markup or code",
     UNLIKE_COLLECTION: "Unlike anything in the collection",
+    UNLIKE_TAGGED: "Unlike any tagged document",
 }
 
 LanguageOf: TypeAlias = Callable[[str], str | None]
@@ -83,6 +87,10 @@ def unlike_collection() -> Notice:
         "Nothing in the collection is like this text, so no absent phrases are given; a collection of texts like it "
         "would have some.",
     )
+
+
+def unlike_tagged() -> Notice:
+    return Notice(UNLIKE_TAGGED, "No tagged document is like this text, so only labels that stand in it count.")
 
 
 def withholds_absent(notices: Iterable[Notice]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,11 @@ from erukg.core.neighbours import Terms
 from erukg.errors import InputError
 
 __all__ = ["PhraseList", "natural_order"]
+
+_COMMA = re.compile(r",(?=\s)")
+_LIST = re.compile(r"(?:and|or|&)\s", re.IGNORECASE)
+_JOINED = re.compile(r"\s(?:and|or|&)\s", re.IGNORECASE)
+_PREPOSITION = re.compile(r"(?:as|by|for|from|in|of|on|to|with|without)\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,14 @@ class PhraseList:
 
 
 def natural_order(heading: str) -> str:
-    """An inverted heading as one reads it: "Renal failure, Acute" is "Acute Renal failure"; others as they are."""
-    parts = [part.strip() for part in heading.split(",")]
-    return f"{parts[1]} {parts[0]}" if len(parts) == 2 and all(parts) else heading
+    """An inverted heading as one reads it: "Leukemia, Myeloid, Acute" is "Acute Myeloid Leukemia"; others as they are.
+
+    A part such as "of Infants" stays at the end. Lists ("Exit, voice, and loyalty") and the commas of chemical names
+    ("1,2-Dichloroethane") are left alone.
+    """
+    parts = [part.strip() for part in _COMMA.split(heading)]
+    if len(parts) < 2 or not all(parts) or _LIST.match(parts[-1]) or (len(parts) > 2 and _JOINED.search(parts[-1])):
+        return heading
+    last = [part for part in parts[1:] if _PREPOSITION.match(part)]
+    first = [part for part in parts[1:] if not _PREPOSITION.match(part)]
+    return " ".join((*reversed(first), parts[0], *last))

@@ -18,6 +18,7 @@ from erukg.core import scoring
 from erukg.core.backend import Backend, Encoding, Pieces
 from erukg.core.document import Document
 from erukg.core.factors import NOVELTY, RELEVANCE, PhraseEvidence, confidence, factor_values, position
+from erukg.core.forms import is_vague
 from erukg.core.locating import Located, could_contain, locate
 from erukg.core.neighbours import Glossary, Neighbourhood, Terms
 from erukg.core.phrase_list import PhraseList, natural_order
@@ -119,12 +120,15 @@ class PhraseRanker:
                 used=used > 0,
             )
         )
+        text = prepared.document
+        vague = np.array([_is_vague(text, listed.folds[i], places.get(i)) for i in rows.tolist()], np.bool_)
+        factors[RELEVANCE][vague] = 0
         closeness = scoring.product({name: values for name, values in factors.items() if name != RELEVANCE})
         sure = confidence(closeness) * factors[RELEVANCE]
         if settings.diversity > 0:
             self._diversify(factors, scoring.product(factors), words, mixed, settings.diversity)
         scores = scoring.product(factors)
-        order = np.lexsort((-closeness, -scores))[:top_k].tolist()
+        order = np.lexsort((-closeness, ~present, vague, -scores))[:top_k].tolist()
         out = []
         for k in order:
             i = int(rows[k])
@@ -145,7 +149,11 @@ class PhraseRanker:
         encoding = self._backend.encode(prepared.pieces, prepared.terms)
         weights = _weights(prepared, encoding)
         weight = scoring.informativeness(weights.document, weights.index(listed.terms), 0.0)
-        weight[list(places)] *= 2
+        # A word that stands in the text only inside others says nothing.
+        single = np.flatnonzero(np.diff(listed.terms.indptr) == 1)
+        pieces = listed.terms.ids[listed.terms.indptr[single]]
+        weight[single[np.isin(pieces, _only_inside_words(prepared.pieces))]] = 0
+        weight[list(places)] += weight.max(initial=0)
         return np.sort(np.argsort(-weight, kind="stable")[:_CLOSELY])
 
     def _meanings(self, phrases: Sequence[str]) -> list[_Meaning]:
@@ -249,6 +257,12 @@ def _places(document: Document, listed: PhraseList) -> dict[int, Located]:
     likely = np.flatnonzero(could_contain(document, listed.hashes)).tolist()
     places = locate(document, [listed.folds[i] for i in likely])
     return {i: place for i, place in zip(likely, places, strict=True) if place is not None}
+
+
+def _is_vague(document: Document, fold: str, place: Located | None) -> bool:
+    if place is None:
+        return False
+    return is_vague(fold, len(place.spans), place.spans[0][0] < len(document.title))
 
 
 def _words_weight(words: Terms, weights: Floats, inside: NDArray[np.bool_]) -> float:

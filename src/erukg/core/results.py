@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
+from erukg.core.arguments import checked
 from erukg.core.confidence import Band, band_of
 from erukg.core.neighbours import Source
 from erukg.errors import InputError
@@ -55,6 +56,7 @@ class Explanation:
     words_before: int | None
 
     @classmethod
+    @checked
     def from_dict(cls, data: Mapping[str, Any]) -> Explanation:
         return cls(**{**data, "terms": tuple(TermWeight(**term) for term in data["terms"])})
 
@@ -104,6 +106,7 @@ class Keyphrase:
         return out
 
     @classmethod
+    @checked
     def from_dict(cls, data: Mapping[str, Any]) -> Keyphrase:
         explanation = data.get("explanation")
         return cls(
@@ -153,6 +156,7 @@ class Keyphrases:
         return _dump(self.to_dict())
 
     @classmethod
+    @checked
     def from_dict(cls, data: Mapping[str, Any]) -> Keyphrases:
         try:
             return cls(
@@ -166,6 +170,7 @@ class Keyphrases:
             raise InputError(f"This is not a keyphrase result as written by erukg: {error!r}.") from error
 
     @classmethod
+    @checked
     def from_json(cls, line: str) -> Keyphrases:
         try:
             data = json.loads(line)

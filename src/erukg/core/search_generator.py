@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from typing import TypeVar
 
+from erukg.core.arguments import checked
 from erukg.core.document import Document
 from erukg.core.generator import Generator
 from erukg.core.inputs import as_item, check_items, checked_count, single_item
@@ -23,6 +24,7 @@ ItemT = TypeVar("ItemT")
 class SearchGenerator(Generator):
     """A generator that also makes what search engines take."""
 
+    @checked
     def expand_query(
         self,
         query: str,
@@ -34,6 +36,7 @@ class SearchGenerator(Generator):
         """What to search for beside the query's own words: phrases of it and of similar documents, with weights."""
         return self._expand(single_item(query, id), options or QueryOptions(), settings or self.settings)
 
+    @checked
     def expand_queries(
         self,
         items: Iterable[ItemT],
@@ -62,6 +65,7 @@ class SearchGenerator(Generator):
     def _new_words(self) -> NewWords:
         return NewWords(self.backend, self._glossary)
 
+    @checked
     def encode(
         self, text: str | Document, terms: int = TERMS, *, idf: TermCounts | None = None, id: str | None = None
     ) -> SparseVector:
@@ -72,6 +76,7 @@ class SearchGenerator(Generator):
         chosen = checked_count(terms, "terms")
         return self._encoder.encode(single_item(text, id), chosen, self._encoder.idf(idf), self.language_of)
 
+    @checked
     def encode_stream(
         self,
         items: Iterable[ItemT],
@@ -84,6 +89,7 @@ class SearchGenerator(Generator):
         chosen, encoder = checked_count(terms, "terms"), self._encoder
         factors = encoder.idf(idf)
 
+        @checked
         def encode(item: ItemT) -> SparseVector:
             return encoder.encode(item, chosen, factors, self.language_of)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from erukg.core.arguments import checked
 from erukg.errors import SettingsError, did_you_mean
 
 __all__ = ["STYLES", "Settings"]
@@ -140,6 +141,7 @@ class Settings:
         return cls.paper(phraseness=0.0, position=0.0)
 
     @classmethod
+    @checked
     def styled(cls, style: str, **changes: Any) -> Settings:
         """The settings of a style by its name: one of `STYLES`."""
         if style not in STYLES:
@@ -147,6 +149,7 @@ class Settings:
         return (cls.paper() if style == "paper" else cls(**STYLES[style])).replace(**changes)
 
     @classmethod
+    @checked
     def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
         """Settings from plain data; a name that does not exist is refused with the nearest one that does."""
         known = [f.name for f in dataclasses.fields(cls)]

@@ -14,9 +14,10 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.core.arguments import checked
 from erukg.core.backend import Backend
 from erukg.core.document import Document
-from erukg.core.inputs import as_item
+from erukg.core.inputs import as_item, checked_count
 from erukg.core.lexicon import FUNCTION_WORDS
 from erukg.core.notices import NOT_ENGLISH, TOO_SHORT, LanguageOf, notices_of
 from erukg.core.results import Notice
@@ -67,17 +68,21 @@ class TermCounts:
     documents   how many vectors were counted
     """
 
+    @checked
     def __init__(self, term_space: str, vocab_size: int) -> None:
         self.term_space, self.documents = term_space, 0
-        self._counts = np.zeros(vocab_size, np.int64)
+        self._counts = np.zeros(checked_count(vocab_size, "vocab_size", 1 << 24), np.int64)
 
     def __len__(self) -> int:
         """How many terms the vocabulary has."""
         return len(self._counts)
 
+    @checked
     def add(self, indices: Sequence[int]) -> None:
         """Count the vector with these terms; an empty one, which nothing finds, does not count."""
-        if indices:
+        if len(indices):
+            if not 0 <= min(indices) <= max(indices) < len(self):
+                raise InputError(f"The vocabulary has terms 0 to {len(self) - 1}; others were given.")
             self._counts[list(indices)] += 1
             self.documents += 1
 
@@ -99,6 +104,7 @@ class TermCounts:
         }
 
     @classmethod
+    @checked
     def from_dict(cls, data: Mapping[str, Any], vocab_size: int) -> TermCounts:
         """The counts again; raises InputError for anything that `to_dict` cannot have given."""
         if data.get("format") != _FORMAT or data.get("version") != _VERSION:
@@ -123,6 +129,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 class SparseEncoder:
     """Texts to sparse vectors, by the weights that a model gives to its whole vocabulary."""
 
+    @checked
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._every_term = np.arange(backend.vocab_size, dtype=np.int32)

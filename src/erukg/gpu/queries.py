@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from erukg.collection.analysis import Query
 from erukg.collection.arrays import damaged
 from erukg.collection.commit import SegmentState
-from erukg.collection.reader import Hits, open_parts
+from erukg.collection.opening import open_parts
+from erukg.collection.reader import Hits
 from erukg.collection.search import idf
 from erukg.collection.segment import Segment
 from erukg.errors import CollectionError

@@ -24,6 +24,7 @@ __all__ = [
     "expanded_columns",
     "expanded_schema",
     "kinds",
+    "no_formula",
     "result_schema",
 ]
 
@@ -61,13 +62,13 @@ def csv_rows(result: Result, explain: bool) -> Iterator[tuple[object, ...]]:
             sources = " ".join(f"{source.id}={source.share:.6g}" for source in phrase.sources)
             confidence = "" if phrase.confidence is None else repr(phrase.confidence)
             score, variants = repr(phrase.score), "; ".join(phrase.variants)
-            titles = _no_formula("; ".join(source.title for source in phrase.sources if source.title))
+            titles = no_formula("; ".join(source.title for source in phrase.sources if source.title))
             row = (result.id, name, rank, phrase.phrase, score, confidence, variants, spans, sources, titles)
             yield row + _explained_cells(phrase.explanation) if explain else row
 
 
-def _no_formula(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: titles are whatever somebody wrote."""
+def no_formula(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: titles and labels are whatever somebody wrote."""
     return f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from erukg.core.arguments import checked
 from erukg.errors import InputError, did_you_mean
 from erukg.io.items import Items, Limits
 from erukg.io.jsonl import read_jsonl
@@ -27,6 +28,7 @@ class Form:
     read      from a stream of bytes, the name of the file and the limits to its documents, good and bad; whatever
               makes the rest of the file unreadable is an `InputError`
     single    whether a file is one document
+    read_more like `read`, with fields of the rows that are wanted too; None where `read` gives all there are
     count     about how many documents a stream holds, for showing the time left (not used for a `single` form)
     """
 
@@ -34,7 +36,14 @@ class Form:
     suffixes: tuple[str, ...]
     read: Callable[[IO[bytes], str, Limits], Items]
     single: bool
+    read_more: Callable[[IO[bytes], str, Limits, Sequence[str]], Items] | None = None
     count: Callable[[IO[bytes]], int] = count_lines
+
+    def documents(self, stream: IO[bytes], name: str, limits: Limits, fields: Sequence[str] = ()) -> Items:
+        """The documents of a stream, with these fields where they have them."""
+        if self.read_more is not None and fields:
+            return self.read_more(stream, name, limits, fields)
+        return self.read(stream, name, limits)
 
 
 FORMS = {
@@ -45,12 +54,15 @@ FORMS = {
         Form("jsonl", (".jsonl", ".ndjson"), read_jsonl, single=False),
         Form("csv", (".csv", ".tsv"), read_table, single=False),
         Form("pdf", (".pdf",), read_pdf, single=True),
-        Form("parquet", (".parquet",), read_parquet_file, single=False, count=count_parquet),
+        Form(
+            "parquet", (".parquet",), read_parquet_file, single=False, read_more=read_parquet_file, count=count_parquet
+        ),
     )
 }
 SUFFIXES = {suffix: form for form in FORMS.values() for suffix in form.suffixes}
 
 
+@checked
 def find_form(path: str | Path) -> Form | None:
     """The form that a file's name tells, looking through .gz and .xz; None for an unknown ending."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -59,6 +71,7 @@ def find_form(path: str | Path) -> Form | None:
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
+@checked
 def named_form(name: str) -> Form:
     """The form of this name; raises InputError for an unknown one."""
     if name not in FORMS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from typing import IO, Any
 
 from erukg.core.inputs import TEXT_FIELDS, document_from
@@ -39,15 +40,18 @@ def check_columns(names: list[str]) -> None:
         raise InputError(f"It has none of the columns 'title', 'abstract' and 'text' (its columns: {shown}).")
 
 
-def read_parquet_file(stream: IO[bytes], name: str, limits: Limits) -> Items:
-    """Every document of a file; one that comes through a pipe is put on the disk first, as it is read from its end."""
+def read_parquet_file(stream: IO[bytes], name: str, limits: Limits, fields: Sequence[str] = ()) -> Items:
+    """Every document of a file, with `fields` beside id and text.
+
+    One that comes through a pipe is put on the disk first, as it is read from its end.
+    """
     with tempfile.TemporaryFile() as copy:
         if not stream.seekable():
             shutil.copyfileobj(stream, copy)
             stream = copy
         try:
             with open_parquet(stream) as file:
-                yield from read_parquet(file, name, limit=limits.document_bytes)
+                yield from read_parquet(file, name, limit=limits.document_bytes, fields=fields)
         except InputError:
             raise
         except (OSError, ValueError) as error:  # both are pyarrow's way to say that what it reads makes no sense
@@ -61,16 +65,17 @@ def read_parquet(
     stop: int | None = None,
     *,
     every_column: bool = False,
+    fields: Sequence[str] = (),
     limit: int | None = None,
 ) -> Items:
-    """The documents of rows `first` to `stop` (or to the end), with only the columns that count.
+    """The documents of rows `first` to `stop` (or to the end), with only the columns that count and `fields`.
 
     Row groups outside that range are not touched; with `every_column` the documents' fields are the whole rows.
     Documents of more than `limit` characters are refused.
     """
     names: list[str] = file.schema_arrow.names
     check_columns(names)
-    columns = None if every_column else [column for column in names if column in _COLUMNS]
+    columns = None if every_column else [column for column in names if column in (*_COLUMNS, *fields)]
     groups: list[int] = []
     before = start = 0
     for group in range(file.num_row_groups):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from erukg.core.arguments import checked
 from erukg.errors import InputError
 from erukg.io.forms import FORMS, find_form
 from erukg.io.items import BadDocument, Limits
@@ -17,6 +18,7 @@ __all__ = ["read_phrases"]
 _LONGEST_LINE = 1_000_000
 
 
+@checked
 def read_phrases(path: Path) -> list[str]:
     """The phrases in a file, in order: one per line; or the column 'phrase' of a .csv; or .jsonl lines that are
     strings or objects with a field 'phrase'. Blank ones are left out; a broken line is refused by number.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from erukg.core.arguments import checked
 from erukg.errors import InputError, MissingExtraError
 from erukg.io.folders import Skip
 from erukg.io.forms import FORMS, SUFFIXES, Form, find_form, named_form
@@ -31,6 +32,7 @@ class SourceFile:
     form: Form | None
 
 
+@checked
 def find_sources(
     paths: Iterable[str | Path], form: str | None = None, skip: Skip | None = None, output: Path | None = None
 ) -> Iterator[SourceFile | BadDocument]:
@@ -56,6 +58,7 @@ def find_sources(
             yield BadDocument(str(path), sentence(error))
 
 
+@checked
 def read_documents(
     paths: Iterable[str | Path],
     *,
@@ -64,10 +67,12 @@ def read_documents(
     stdin: IO[bytes] | None = None,
     skip: Skip | None = None,
     output: Path | None = None,
+    fields: Sequence[str] = (),
 ) -> Items:
     """Every document in the given files, folders, URIs and "-" (standard input), one at a time and in order.
 
     `form`, `skip` and `output` are as in `find_sources`; standard input is plain text unless `form` says otherwise.
+    `fields` are read beside id and text from tables of which not every column is read.
     """
     limits = limits or Limits()
     told = named_form(form) if form is not None else None
@@ -75,15 +80,16 @@ def read_documents(
     for path in paths:
         if str(path) != STDIN:
             for source in find_sources([path], form, skip, output):
-                yield from [source] if isinstance(source, BadDocument) else read_file(source, limits)
+                yield from [source] if isinstance(source, BadDocument) else read_file(source, limits, fields)
         elif stdin_read:
             yield BadDocument(STDIN, "Standard input is named twice, and can be read only once.")
         else:
             stdin_read = True
-            yield from _guarded((told or FORMS["text"]).read(stdin or sys.stdin.buffer, "stdin", limits), "stdin")
+            known = told or FORMS["text"]
+            yield from _guarded(known.documents(stdin or sys.stdin.buffer, "stdin", limits, fields), "stdin")
 
 
-def read_file(source: SourceFile, limits: Limits) -> Items:
+def read_file(source: SourceFile, limits: Limits, fields: Sequence[str] = ()) -> Items:
     """Every document of a file; whatever is wrong with the file as a whole is a last `BadDocument`."""
     name = source.file.name
     if source.form is None:
@@ -91,12 +97,12 @@ def read_file(source: SourceFile, limits: Limits) -> Items:
         message = f"Its ending is none of {endings}; say what it is with --input-format, for instance 'text'."
         yield BadDocument(name, message)
     else:
-        yield from _guarded(_read(source.file.uri, source.form, name, limits), name)
+        yield from _guarded(_read(source.file.uri, source.form, name, limits, fields), name)
 
 
-def _read(place: str, form: Form, name: str, limits: Limits) -> Items:
+def _read(place: str, form: Form, name: str, limits: Limits, fields: Sequence[str]) -> Items:
     with open_bytes(place) as stream:
-        yield from form.read(stream, name, limits)
+        yield from form.documents(stream, name, limits, fields)
 
 
 def _guarded(items: Items, place: str) -> Items:
@@ -106,6 +112,7 @@ def _guarded(items: Items, place: str) -> Items:
         yield BadDocument(place, sentence(error))
 
 
+@checked
 def source_key(paths: Iterable[str | Path], settings: object) -> str:
     """A name for these files, as they are now, read with these settings: the same name means the same rows."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
@@ -114,6 +121,7 @@ def source_key(paths: Iterable[str | Path], settings: object) -> str:
     return digest.hexdigest()
 
 
+@checked
 def count_rows(paths: Iterable[str | Path]) -> int:
     """About how many rows the files have, counted by line ends: for showing the time left."""
     total = 0

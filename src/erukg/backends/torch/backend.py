@@ -88,10 +88,13 @@ class TorchBackend(ModelBackend):
         return network
 
     def warm_up(self, *, compiled: bool = False) -> bool:
-        """Load everything now; `compiled` also compiles the steps between matrix products that have no kernels.
+        """Load everything now, and warn of a collapsed model; `compiled` also compiles the steps between matrix
+        products that have no kernels.
 
         Returns whether all are compiled: where that fails they stay as they are, slower and otherwise the same.
         """
+        probe = Pieces(self.probe, np.arange(len(self.probe) + 1))
+        self.warn_if_collapsed(self.encode(probe, self.probe).weights)
         empty = np.empty(0, np.int32)
         texts = [(Pieces(np.full(n, self.vocabulary.sep, np.int32), np.arange(n + 1)), empty) for n in (5, 40, 300)]
         if compiled:

@@ -18,6 +18,7 @@ from erukg.collection.build import IngestReport
 from erukg.collection.distributed import check_target, combine_parts, write_part
 from erukg.collection.encoded import BY_SIZE, TOP_PHRASES, Analyser
 from erukg.collection.manifest import SegmentEntry
+from erukg.collection.tags import check_field
 from erukg.collection.writer import PART_DOCUMENTS
 from erukg.core.settings import Settings
 from erukg.errors import CollectionError, ErukgError, InputError
@@ -45,6 +46,11 @@ class CollectionJob(Job):
     choices: Settings = field(default_factory=Settings)
     glossary_documents: int = BY_SIZE
     titles: bool = True
+    tags: str | None = None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return () if self.tags is None else (self.tags,)
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -52,6 +58,7 @@ class CollectionJob(Job):
             "terms": self.most_terms,
             "glossary_documents": self.glossary_documents or "by size",
             "titles": self.titles,
+            **({} if self.tags is None else {"tags": self.tags}),
             **choices_of(self.phrases, self.choices),
             **Job.settings(self),
         }
@@ -73,7 +80,13 @@ class CollectionJob(Job):
         files: list[dict[str, Any]] = []
         with tempfile.TemporaryDirectory(prefix="erukg-part-") as folder:
             segments = write_part(
-                Path(folder), documents, loaded, most_terms=self.most_terms, titles=self.titles, on_bad=on_bad
+                Path(folder),
+                documents,
+                loaded,
+                most_terms=self.most_terms,
+                titles=self.titles,
+                tags=self.tags,
+                on_bad=on_bad,
             )
             for number, entry in enumerate(segments):
                 name = f"part-{partition.number:06d}-{number:02d}.segment"
@@ -103,6 +116,7 @@ def build_collection(
     """
     if is_uri(str(out)):
         raise InputError(f"A collection is made in a local folder, not in {out}; copy it there when it is complete.")
+    check_field(job.tags)
     folder = Path(out)
     model = job.model_folder()
     key = hashlib.sha256(json.dumps([job.settings(), list(map(str, sources))]).encode()).hexdigest()
@@ -143,6 +157,7 @@ def build_collection(
         restart=restart,
         glossary_documents=least,
         paper=as_the_paper(choices_of(job.phrases, job.choices), job.most_terms, least),
+        tags=job.tags,
     )
     if on_bad is not None:
         _report_twice(store, [(owners[segment], id) for segment, id in twice], job.limits, on_bad)

@@ -133,10 +133,11 @@ def _cut_lines(uri: str, documents: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def read_partition(
-    partition: Partition, limits: Limits, *, every_column: bool = False
+    partition: Partition, limits: Limits, *, every_column: bool = False, fields: Sequence[str] = ()
 ) -> Iterator[InputDocument | BadDocument]:
     """The partition's documents, good or bad, with the places and ids that reading the whole file gives them.
 
+    Of Parquet the columns `fields` are read beside id and text, or `every_column`; of JSON Lines all fields are.
     What is wrong with the data is a `BadDocument`; an OSError means that it could not be reached.
     """
     if partition.problem is not None:
@@ -147,7 +148,9 @@ def read_partition(
             if partition.form == "parquet":
                 stop = partition.first + partition.rows
                 with open_parquet(stream) as file:
-                    yield from read_parquet(file, partition.name, partition.first, stop, every_column=every_column)
+                    yield from read_parquet(
+                        file, partition.name, partition.first, stop, every_column=every_column, fields=fields
+                    )
             else:
                 stream.seek(partition.offset)
                 lines = window(stream, partition.length)

@@ -78,6 +78,11 @@ class Job(ABC):
         """Whether the rows themselves are written again, so that all their columns are read."""
         return False
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Columns that are read beside id and text, where not all of them are."""
+        return ()
+
     def model_folder(self) -> ModelFolder:
         return ModelFolder.open(find_model(local_copy(self.model)))
 
@@ -125,8 +130,8 @@ def run_partition(
         problems.append((bad.place, bad.message))
 
     def documents() -> Iterator[InputDocument]:
-        items = enumerate(read_partition(partition, job.limits, every_column=job.keeps_rows))
-        for row, item in islice(items, rows.start, rows.stop):
+        items = read_partition(partition, job.limits, every_column=job.keeps_rows, fields=job.fields)
+        for row, item in islice(enumerate(items), rows.start, rows.stop):
             if isinstance(item, BadDocument):
                 report(item)
             elif row in left_out:
