@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from erukg.backends import OnnxBackend, find_device, find_model
 from erukg.backends.threads import ThreadRunner, ordered_map
 from erukg.collection import Collection, bundled_collection
+from erukg.core.arguments import checked
+from erukg.core.document import Document
+from erukg.core.inputs import single_item
 from erukg.core.search_generator import SearchGenerator
 from erukg.core.settings import Settings
 from erukg.core.tagging import Tagger
@@ -17,6 +21,7 @@ from erukg.languages import language_of
 
 if TYPE_CHECKING:
     from erukg.collection import Analyser
+    from erukg.subjects import SubjectRanking, Suggester, Suggestions, Vocabulary
 
 __all__ = ["KeyphraseGenerator", "load_analyser"]
 
@@ -31,6 +36,7 @@ class KeyphraseGenerator(SearchGenerator):
     _default_runner = ThreadRunner
 
     @classmethod
+    @checked
     def from_pretrained(
         cls,
         model: str | Path | None = None,
@@ -64,7 +70,55 @@ class KeyphraseGenerator(SearchGenerator):
         runner = DeviceRunner(torch_backend, opened)
         return cls(torch_backend, opened, tagger=tagger, settings=settings, runner=runner, language_of=detector)
 
+    def suggest(
+        self,
+        text: str | Document,
+        vocabulary: Vocabulary | str | Path | Sequence[str] | None = None,
+        top_k: int = 10,
+        *,
+        tagged: Collection | str | Path | None = None,
+        ranking: SubjectRanking | str | Path | None = None,
+        min_confidence: float = 0.0,
+        new_terms: int = 0,
+        id: str | None = None,
+    ) -> Suggestions:
+        """The best `top_k` concepts of a vocabulary for a text, and up to `new_terms` terms that it lacks.
 
+        `vocabulary` is one that was read, a file or folder of one, or a list of tags. `tagged` is a collection whose
+        documents carry tags; without a vocabulary the tags themselves are suggested. `ranking` was learned from such a
+        collection by `erukg train suggest`. What these are prepared to is kept for the next call; `suggester` gives it
+        to use for many texts.
+        """
+        chosen = self.suggester(vocabulary, tagged=tagged, ranking=ranking)
+        item = single_item(text, id)
+        return chosen.suggest(item, top_k, min_confidence=min_confidence, new_terms=new_terms)
+
+    def suggester(
+        self,
+        vocabulary: Vocabulary | str | Path | Sequence[str] | None = None,
+        *,
+        tagged: Collection | str | Path | None = None,
+        ranking: SubjectRanking | str | Path | None = None,
+    ) -> Suggester:
+        """What `suggest` works with, prepared once; the one for the same files is kept until others are given."""
+        from erukg.subjects import SubjectRanking, Suggester, Vocabulary
+
+        key = _identity(vocabulary), _identity(tagged), _identity(ranking)
+        held: tuple[Any, Suggester] | None = getattr(self, "_suggester", None)
+        if held is not None and held[0] == key:
+            return held[1]
+        if isinstance(vocabulary, str | Path):
+            vocabulary = Vocabulary.load(vocabulary)
+        elif vocabulary is not None and not isinstance(vocabulary, Vocabulary):
+            vocabulary = Vocabulary.of(vocabulary)
+        opened = Collection.open(tagged) if isinstance(tagged, str | Path) else tagged
+        learned = SubjectRanking.load(ranking) if isinstance(ranking, str | Path) else ranking
+        made = Suggester(self, vocabulary, opened, learned)
+        self._suggester = key, made
+        return made
+
+
+@checked
 def load_analyser(
     model: str | Path | None = None,
     device: str | None = None,
@@ -94,6 +148,15 @@ def load_analyser(
 
     backend = TorchBackend.load(path, device=chosen)
     return DeviceAnalyser(backend, workers=threads, phrases=kept, settings=settings, keep_open=keep_open)
+
+
+def _identity(given: object) -> object:
+    """What tells whether the same is given again: a file's state, a list's content, or the object itself."""
+    if isinstance(given, str | Path):
+        path = Path(given)
+        newest = max((each.stat().st_mtime_ns for each in [path, *path.glob("*.json")] if each.exists()), default=0)
+        return str(path.absolute()), newest
+    return tuple(given) if isinstance(given, list | tuple) else given
 
 
 def _open(collection: str | Path | Literal[False] | None, term_space: str) -> Collection | None:

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 
 from erukg.collection.arrays import PackedLists
 from erukg.collection.manifest import write_manifest
-from erukg.collection.reader import open_parts
+from erukg.collection.opening import open_parts
 from tiny import listed
 
 Shuffle = Callable[[NDArray[Any]], NDArray[Any]]

@@ -161,12 +161,12 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         fail()
     assert list(tmp_path.iterdir()) == []
     with new_folder(tmp_path / "model", overwrite=False) as part:
-        (part / "whole").write_text("x")
+        (part / "config.json").write_text("x")
     with pytest.raises(ModelError, match="exists already"), new_folder(tmp_path / "model", overwrite=False):
         pass
     with new_folder(tmp_path / "model", overwrite=True) as part:
-        (part / "new").write_text("x")
-    assert [path.name for path in (tmp_path / "model").iterdir()] == ["new"]
+        (part / "README.md").write_text("x")
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["README.md"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 

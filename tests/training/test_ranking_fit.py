@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from erukg.core.absent_features import FEATURES, GROUPS
 from erukg.errors import TrainingError
-from erukg.training.ranking.fitting import FitOptions, _flatten, fit_ranker
+from erukg.training.ranking.fitting import FitOptions, fit_ranker, flatten
 from erukg.training.ranking.samples import Samples
 
 N = len(FEATURES)
@@ -51,7 +51,7 @@ def test_contributions_sum_up_to_the_predictions_of_lightgbm(kind: str, objectiv
     parameters |= {"num_threads": 1, "max_bin": 1023, "feature_fraction": 0.5}
     data = lightgbm.Dataset(features, wanted.astype(np.int32), group=[20] * 30 if objective == "lambdarank" else None)
     booster = lightgbm.train(parameters, data, 40)
-    trees = _flatten(booster.dump_model()["tree_info"])
+    trees = flatten(booster.dump_model()["tree_info"])
     trees.check(N)
     assert len(trees.roots) == booster.num_trees() == 40
     groups = (np.arange(N) % 3).astype(np.int32)
@@ -94,7 +94,7 @@ def test_samples_without_a_split_give_a_ranking_that_says_nothing() -> None:
     samples = make_samples(20)
     ranker = fit_ranker(samples, FitOptions(trees=5, least=10_000), fewest=10)
     assert not ranker.contributions(samples.features).any()
-    assert len(_flatten([]).roots) == 0
+    assert len(flatten([]).roots) == 0
 
 
 def test_too_few_documents_are_refused() -> None:

@@ -19,11 +19,16 @@ _COMMANDS = lazy_group(
     LazyCommand("generate", _GENERATE, "Keyphrases of documents: those in the text and those not in it."),
     LazyCommand("extract", _GENERATE, "Keyphrases in the text only, without a background collection."),
     LazyCommand("rank", _GENERATE, "Score your own phrases (a thesaurus, tags) against documents."),
+    LazyCommand("suggest", "erukg.cli.suggest", "Concepts of your vocabulary, or tags of your archive, for documents."),
     LazyCommand("expand", "erukg.cli.expand", "Keyphrases into a search engine's documents or queries."),
     LazyCommand("encode", "erukg.cli.encode", "Sparse vectors of documents and queries, for vector search."),
     LazyCommand("serve", "erukg.cli.serve", "An HTTP service, with a page to look at keyphrases."),
     LazyCommand("report", "erukg.cli.report", "Documents and their keyphrases as one HTML file to look at."),
     LazyCommand("collection", "erukg.cli.collection", "Build, extend, check and search background collections.", True),
+    LazyCommand(
+        "vocabulary", "erukg.cli.vocabulary", "Prepare vocabularies (SKOS, TSV, tag lists), look at them.", True
+    ),
+    LazyCommand("model", "erukg.cli.model", "Check the files of a model.", True),
     LazyCommand("train", "erukg.cli.train", "Train a model and export it.", True),
     LazyCommand("evaluate", "erukg.cli.evaluate", "Measure quality and speed on test sets.", True),
     LazyCommand("reproduce", "erukg.cli.reproduce", "Every table and figure, from data to stored runs to pages."),

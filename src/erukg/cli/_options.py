@@ -30,6 +30,7 @@ __all__ = [
     "Paths",
     "Threads",
     "TopK",
+    "given",
     "max_mb",
     "option",
     "options",

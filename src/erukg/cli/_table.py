@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from textwrap import fill
-from typing import IO, TYPE_CHECKING, cast
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from textwrap import fill, shorten
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -18,10 +20,11 @@ from erukg.io.writers import Utf8
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["console", "draw"]
+__all__ = ["console", "draw", "draw_suggestions"]
 
 _FILE_WIDTH = 120
 _SOURCES_SHOWN = 2
+_TITLE_WIDTH = 48
 _PRODUCT_WIDTH = 48  # beyond it a product goes on in the next line, so that terms and sources have room
 
 
@@ -104,3 +107,44 @@ def _origin(phrase: Keyphrase) -> str:
     names = [source.name for source in phrase.sources[:_SOURCES_SHOWN]]
     rest = len(phrase.sources) - len(names)
     return "; ".join([*names, *([f"{rest} more"] if rest else [])])
+
+
+def draw_suggestions(found: Mapping[str, Any]) -> RenderableType:
+    """Concepts, best first, with what speaks for them; below them, terms that the vocabulary lacks."""
+    title = Text(printable(found["id"] or ""), style="bold")
+    parts: list[RenderableType] = [title]
+    if found["suggestions"]:
+        columns = {
+            "concept": [one["label"] for one in found["suggestions"]],
+            "sure": [f"{one['confidence']:.0%}" for one in found["suggestions"]],
+            "in the text": [_labels(one["matches"]) for one in found["suggestions"]],
+            "similar documents": [_voters(one["votes"]) for one in found["suggestions"]],
+            "uri": [one["uri"] if one["uri"] != one["label"] else "" for one in found["suggestions"]],
+        }
+        shown = {name: cells for name, cells in columns.items() if any(cells)}
+        table = _table()
+        for name in shown:
+            table.add_column(name, overflow="fold", justify="right" if name == "sure" else "left")
+        for row in zip(*shown.values(), strict=True):
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        parts.append(table)
+    else:
+        parts.append(Text("  no concepts", style="dim"))
+    if found["new_terms"]:
+        terms = "; ".join(term["phrase"] for term in found["new_terms"])
+        parts.append(Text(printable(f"new terms: {terms}")))
+    return Group(*parts, "")
+
+
+def _labels(matches: Sequence[Mapping[str, Any]]) -> str:
+    """The labels that stand in the text, each once, with how often."""
+    counts = Counter(match["label"] for match in matches)
+    return "; ".join(label if n == 1 else f"{label} ({n})" for label, n in counts.items())
+
+
+def _voters(votes: Sequence[Mapping[str, Any]]) -> str:
+    """The nearest document that carries a concept, and how many more do: a line, since each row has its own."""
+    if not votes:
+        return ""
+    name = shorten(votes[0].get("title") or votes[0]["id"], _TITLE_WIDTH, placeholder="…")
+    return name if len(votes) == 1 else f"{name} +{len(votes) - 1}"

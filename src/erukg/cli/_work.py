@@ -26,13 +26,14 @@ from erukg.io.places import is_uri
 from erukg.io.progress import progress
 from erukg.io.streams import COMPRESSED
 from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
+from erukg.subjects.results import Suggestions
 
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
 
 __all__ = ["Source", "Work", "asked", "keep_part", "open_output", "output_path", "process", "written_as"]
 
-ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases | ExpandedQuery)
+ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases | ExpandedQuery | Suggestions)
 WriterT = TypeVar("WriterT", bound=Writer)
 _JSON_LINES = ("jsonl", "ndjson", "json")
 Work: TypeAlias = Callable[[Iterable[InputDocument]], Iterator[Answer[Any, ResultT]]]

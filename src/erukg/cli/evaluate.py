@@ -33,6 +33,7 @@ from erukg.cli._retrieval import (
     RetrievalSets,
     T5Folder,
 )
+from erukg.cli._subjects import annif, subjects
 
 if TYPE_CHECKING:
     from erukg.research.evaluation.keyphrases import Progress
@@ -43,6 +44,9 @@ __all__ = ["app"]
 app = typer.Typer(
     name="evaluate", help="Measure how good keyphrases are on test sets.", no_args_is_help=True, rich_markup_mode=None
 )
+
+app.command()(subjects)
+app.command()(annif)
 
 # Options that several of the commands share.
 Sets: TypeAlias = Annotated[

@@ -240,6 +240,47 @@ def ranker(
 
 
 @app.command()
+def suggest(
+    sources: Annotated[list[str], Argument(help="The files that the tagged collection was built from.")],
+    out: Annotated[Path, Option("--output", "-o", help="Folder to write the ranking to.")],
+    collection: Annotated[Path, Option(help="Collection whose documents carry tags (collection build --tags FIELD).")],
+    vocabulary: Annotated[
+        Path | None, Option(help="Vocabulary of the tags: a file or a folder. [default: the collection's own tags]")
+    ] = None,
+    model: Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: small]")] = None,
+    documents: Annotated[int, Option(min=1, help="How many documents the trees learn from, at most.")] = 10_000,
+    trees: Annotated[int, Option(min=1, help="How many trees are grown.")] = 300,
+    seed: Annotated[int, Option(min=0, help="The same seed and files give the same ranking.")] = 0,
+    threads: Annotated[int | None, Option(min=1, help="Cores. [default: all]")] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")] = False,
+) -> None:
+    """Learn to rank the subjects of a vocabulary from an archive whose documents carry them, for 'erukg suggest'."""
+    require("lightgbm", "train", "Training a ranking")
+    from erukg.io.progress import progress
+    from erukg.training.suggest.fitting import SubjectFit
+    from erukg.training.suggest.run import SuggestOptions, train_suggest
+
+    options = SuggestOptions(documents=documents, fit=SubjectFit(trees=trees, seed=seed))
+    with progress("documents") as bar:
+        report = train_suggest(
+            sources,
+            out,
+            collection=collection,
+            vocabulary=vocabulary,
+            model=model,
+            options=options,
+            overwrite=overwrite,
+            threads=threads,
+            on_bad=lambda bad: say(f"{bad.place}: {bad.message}"),
+            on_progress=bar.update,
+        )
+    typer.echo(f"{report.documents} tagged documents taught; the ranking is in {out}.")
+    if report.bad:
+        say(f"{report.bad} documents skipped.")
+        raise typer.Exit(SOME_SKIPPED)
+
+
+@app.command()
 def baseline(
     name: Annotated[str, Argument(help="copyrnn, tpg, doct5query, autokeygen, uokg, promptrank or promptkp.")],
     files: Annotated[list[Path], Argument(help="What the baseline learns from, as JSON Lines; see docs/baselines.md.")],

@@ -16,7 +16,23 @@ from numpy.typing import ArrayLike
 from erukg.errors import ModelError, TrainingError
 from erukg.io.publish import publish_folder, publish_text
 
-__all__ = ["ArrayWriter", "list_files", "new_folder", "prepared_folder", "read_json", "replace_folder", "write_json"]
+__all__ = [
+    "MODEL_FILES",
+    "ArrayWriter",
+    "list_files",
+    "new_folder",
+    "prepared_folder",
+    "read_json",
+    "replace_folder",
+    "write_json",
+]
+
+#: What exports write; a folder that holds anything else is not theirs to replace.
+MODEL_FILES = frozenset(
+    "README.md config.json encoder.int8.onnx encoder.onnx head.safetensors ranker.safetensors tokenizer.json "
+    "1_SpladePooling config_sentence_transformers.json model.safetensors modules.json sentence_bert_config.json "
+    "tags.safetensors tokenizer_config.json".split()
+)
 
 
 @contextmanager
@@ -79,9 +95,14 @@ def _refuse_foreign(path: Path, format: str, keep: Collection[str]) -> None:
 
 @contextmanager
 def new_folder(path: Path, overwrite: bool) -> Iterator[Path]:
-    """`replace_folder`, which refuses a folder that exists unless it may be overwritten."""
-    if path.exists() and not overwrite:
-        raise ModelError(f"{path} exists already; give another folder or allow overwriting it.")
+    """`replace_folder` for a model, which refuses a folder that exists unless it is one and may be overwritten."""
+    if path.exists():
+        if not overwrite:
+            raise ModelError(f"{path} exists already; give another folder or allow overwriting it.")
+        strange = [path.name] if not path.is_dir() else sorted({each.name for each in path.iterdir()} - MODEL_FILES)
+        if strange:
+            named = ", ".join(strange[:3]) + (", …" if len(strange) > 3 else "")
+            raise ModelError(f"{path} is not replaced, as it holds what is no part of a model ({named}).")
     with replace_folder(path) as part:
         yield part
 

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import terms_of
+from erukg.collection.opening import open_parts
 from erukg.collection.postings import decode
-from erukg.collection.reader import Collection, Hits, open_parts
+from erukg.collection.reader import Collection, Hits
 from erukg.core.settings import Settings
 from erukg.core.word_classes import penn_class
 from erukg.errors import InputError, ModelError, require

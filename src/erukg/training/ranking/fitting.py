@@ -13,7 +13,7 @@ from erukg.core.trees import Trees
 from erukg.errors import TrainingError
 from erukg.training.ranking.samples import Samples
 
-__all__ = ["FitOptions", "fit_ranker"]
+__all__ = ["FitOptions", "fit_ranker", "flatten"]
 
 # With fewer documents the trees learn those by heart.
 _FEWEST = 100
@@ -55,10 +55,10 @@ def fit_ranker(samples: Samples, options: FitOptions, *, fewest: int = _FEWEST) 
         "verbose": -1,
     }
     booster = lightgbm.train(parameters, data, options.trees)
-    return Ranker.checked(_flatten(booster.dump_model()["tree_info"]), list(FEATURES))
+    return Ranker.checked(flatten(booster.dump_model()["tree_info"]), list(FEATURES))
 
 
-def _flatten(trees: list[dict[str, Any]]) -> Trees:
+def flatten(trees: list[dict[str, Any]]) -> Trees:
     """The trees of LightGBM's own description, every parent before its children."""
     roots: list[int] = []
     nodes: list[tuple[int, float, int, int, float]] = []

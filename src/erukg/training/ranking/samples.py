@@ -26,7 +26,7 @@ from erukg.errors import TrainingError
 from erukg.io.publish import published
 from erukg.training.folders import read_json, write_json
 
-__all__ = ["Drawn", "Hidden", "Samples", "gather_samples", "hidden_titles"]
+__all__ = ["Drawn", "Hidden", "Samples", "draw", "gather_samples", "hidden_titles"]
 
 _FORMAT = "erukg-ranking-samples"
 # Documents of a part: what is lost when the program is killed.
@@ -94,7 +94,7 @@ def hidden_titles(
         if row.id in seen:
             continue
         seen.add(row.id)
-        entry = -_draw(seed, row.id), row.id, Hidden(row.id, text, row.title)
+        entry = -draw(seed, row.id), row.id, Hidden(row.id, text, row.title)
         # The worst of those drawn so far is the first, so that it goes when a better one comes.
         (heapq.heappush if len(drawn) < limit else heapq.heappushpop)(drawn, entry)
     return Drawn([hidden for *_, hidden in sorted(drawn, key=lambda entry: (-entry[0], entry[1]))], inside, bad)
@@ -159,12 +159,12 @@ def _sample(generator: Generator, hidden: Hidden, negatives: int, seed: int) -> 
     right, wrong = np.flatnonzero(titled & several), np.flatnonzero(~titled & several)
     if not len(right) or not len(wrong):
         return None
-    chance = np.random.default_rng(_draw(seed, hidden.id))
+    chance = np.random.default_rng(draw(seed, hidden.id))
     rows = np.concatenate((right, np.sort(chance.permutation(wrong)[:negatives])))
     return Samples(found.features[rows], titled[rows], np.array([len(rows)], np.int64))
 
 
-def _draw(seed: int, id: str) -> int:
+def draw(seed: int, id: str) -> int:
     """A number of 64 bits by chance, always the same for a seed and a document."""
     digest = hashlib.blake2b(f"{seed}\n{id}".encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big")

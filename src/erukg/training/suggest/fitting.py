@@ -1,0 +1,210 @@
+"""From lessons to a ranking: trees over evidence, grown by LightGBM, which is needed here and never to use the ranking.
+
+What an archive knows of a concept is learned from the same documents that teach the trees how far to trust it. So that
+none of them is asked about itself, the documents are dealt into parts, and each is judged by what the others know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.core.trees import Trees
+from erukg.errors import TrainingError
+from erukg.subjects.associations import Associations
+from erukg.subjects.evidence import ARCHIVE, LABELS, VOTES, archive_features
+from erukg.subjects.learned import LEARNED, ArchiveKnowledge, ConceptStatistics, SubjectRanking
+from erukg.training.ranking.fitting import flatten
+from erukg.training.suggest.profiles import TextSpace, fit_profiles, text_space
+from erukg.training.suggest.samples import Lesson
+
+__all__ = ["SubjectFit", "fit_archive", "fit_evidence", "fit_package", "grow"]
+
+_PARTS = 5
+# A concept is given with another if so many documents show it; and their share counts as if so many more did not.
+_TOGETHER, _DOUBT = 2, 3
+_FEWEST = 50
+# Evidence that can only speak for a concept (1) or against it (-1). Trees that know this learn less of the vocabulary
+# at hand by heart, which is wanted of those that are to serve others.
+_DIRECTIONS = {
+    **dict.fromkeys(
+        ("alone", "part", "title_alone", "title", "preferred", "labels", "titled", "lent", "lent_nearest"), 1
+    ),
+    **dict.fromkeys(("before", "shared", "frequency", "nearest"), -1),
+    **dict.fromkeys(("of_5", "of_20", "of_50", "of_all", "sharp", "likeness", "places", "lift", "lift_20"), 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectFit:
+    """How the trees are grown; `least` is how many candidates a leaf has at least, `width` that of the profiles."""
+
+    trees: int = 300
+    leaves: int = 31
+    rate: float = 0.05
+    least: int = 50
+    width: int = 400
+    seed: int = 0
+
+
+_PACKAGE_LABELS = SubjectFit(trees=150, leaves=15)
+_PACKAGE_BOTH = SubjectFit(trees=200, leaves=15)
+
+
+def fit_archive(lessons: list[Lesson], vocabulary: str, concepts: int, fit: SubjectFit) -> SubjectRanking:
+    """The ranking that an archive teaches for a vocabulary of so many concepts; deterministic."""
+    taught = [n for n, lesson in enumerate(lessons) if lesson.seen is not None and len(lesson.seen)]
+    if len(taught) < _FEWEST:
+        raise TrainingError(
+            f"Only {len(taught)} documents can teach a ranking, at least {_FEWEST} are needed; give the files that the "
+            "collection was built from, and the vocabulary that its tags are of."
+        )
+    space = text_space([lesson.terms for lesson in lessons], fit.width, fit.seed)
+    part = np.arange(len(lessons)) % _PARTS
+    features: list[NDArray[np.float32]] = [np.empty((0, 0), np.float32)] * len(lessons)
+    for each in range(_PARTS):
+        others = np.flatnonzero(part != each)
+        known = _know(lessons, others, space, concepts)
+        for n in taught:
+            if part[n] == each:
+                features[n] = _features(lessons[n], known, len(lessons))
+    right = [
+        np.isin(lesson.seen, lesson.concepts) for lesson in map(lessons.__getitem__, taught) if lesson.seen is not None
+    ]
+    names = (*LABELS, *VOTES, *ARCHIVE, *LEARNED)
+    trees = grow(np.concatenate([features[n] for n in taught]), np.concatenate(right), names, fit)
+    known = _know(lessons, np.arange(len(lessons)), space, concepts)
+    facts = {"documents": len(lessons), "taught": len(taught), **asdict(fit)}
+    return SubjectRanking(trees, names, vocabulary, known, facts)
+
+
+def fit_package(archives: Sequence[tuple[list[Lesson], int]], learned_from: str) -> dict[str, SubjectRanking]:
+    """The rankings that come with the package, by the names of their folders in `assets/subjects`.
+
+    They are learned from several archives at once, each given with the number of concepts of its vocabulary.
+    """
+    labels = fit_evidence(archives, LABELS, _PACKAGE_LABELS, learned_from)
+    both = fit_evidence(archives, (*LABELS, *VOTES, "lift", "lift_20"), _PACKAGE_BOTH, learned_from)
+    return {"labels": labels, "both": both}
+
+
+def fit_evidence(
+    archives: Sequence[tuple[list[Lesson], int]], names: tuple[str, ...], fit: SubjectFit, learned_from: str
+) -> SubjectRanking:
+    """A ranking by some of the evidence alone, that knows no concept and serves every vocabulary.
+
+    Without votes among the names, concepts that only votes speak for are left out.
+    """
+    samples = [_samples(lessons, names, concepts) for lessons, concepts in archives]
+    features, right = (np.concatenate(arrays) for arrays in zip(*samples, strict=True))
+    taught = sum(lesson.seen is not None for lessons, _ in archives for lesson in lessons)
+    facts = {"learned_from": learned_from, "documents": taught, **asdict(fit)}
+    return SubjectRanking(grow(features, right, names, fit, directed=True), names, facts=facts)
+
+
+def _samples(
+    lessons: list[Lesson], names: tuple[str, ...], concepts: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """The evidence that the documents of an archive give, and what of it is right."""
+    every = (*LABELS, *VOTES, *ARCHIVE)
+    features: list[NDArray[np.float32]] = []
+    right: list[NDArray[np.bool_]] = []
+    for each in range(_PARTS):
+        others = [lesson for n, lesson in enumerate(lessons) if n % _PARTS != each]
+        used = _statistics(others, concepts, len(lessons) / len(others)).used
+        for lesson in lessons[each::_PARTS]:
+            if lesson.seen is None or lesson.features is None:
+                continue
+            votes = lesson.features[:, len(LABELS) :].astype(np.float64)
+            archive = archive_features(votes, used[lesson.seen].astype(np.float64), len(lessons))
+            found = np.concatenate((lesson.features, archive.astype(np.float32)), 1)
+            known = np.ones(len(found), np.bool_)
+            if not set(names) & set(VOTES):
+                known = (found[:, every.index("words")] > 0) | (found[:, every.index("lent")] > 0)
+            features.append(found[known][:, [every.index(name) for name in names]])
+            right.append(np.isin(lesson.seen[known], lesson.concepts))
+    return np.concatenate(features), np.concatenate(right)
+
+
+def grow(
+    features: NDArray[np.float32],
+    right: NDArray[np.bool_],
+    names: tuple[str, ...],
+    fit: SubjectFit,
+    *,
+    directed: bool = False,
+) -> Trees:
+    """Trees whose sum is the logarithm of the odds that a concept is right; deterministic.
+
+    With `directed`, evidence that speaks for concepts never speaks against one.
+    """
+    import lightgbm
+
+    parameters = {
+        "objective": "binary",
+        "num_leaves": fit.leaves,
+        "learning_rate": fit.rate,
+        "min_data_in_leaf": fit.least,
+        "feature_fraction": 0.5,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 1,
+        "monotone_constraints": [_DIRECTIONS.get(name, 0) if directed else 0 for name in names],
+        "seed": fit.seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": 1,
+        "verbose": -1,
+    }
+    booster = lightgbm.train(parameters, lightgbm.Dataset(features, right.astype(np.int32)), fit.trees)
+    return flatten(booster.dump_model()["tree_info"])
+
+
+def _statistics(lessons: list[Lesson], concepts: int, scale: float) -> ConceptStatistics:
+    """What the documents know of each concept, as if there were `scale` times as many."""
+    occurs, right, used = (np.zeros(concepts, np.float32) for _ in range(3))
+    for lesson in lessons:
+        used[lesson.concepts] += 1
+        occurs[lesson.named] += 1
+        right[np.intersect1d(lesson.named, lesson.concepts)] += 1
+    return ConceptStatistics(occurs * np.float32(scale), right * np.float32(scale), used * np.float32(scale))
+
+
+def _know(lessons: list[Lesson], rows: NDArray[np.int64], space: TextSpace, concepts: int) -> ArchiveKnowledge:
+    """What the documents in these rows know of each concept, as if there were as many as there are in all."""
+    chosen = [lessons[n] for n in rows.tolist()]
+    return ArchiveKnowledge(
+        _statistics(chosen, concepts, len(lessons) / len(chosen)),
+        fit_profiles(space, rows, [lesson.concepts for lesson in lessons], concepts),
+        _associations(chosen, concepts),
+    )
+
+
+def _associations(lessons: list[Lesson], concepts: int) -> Associations:
+    import scipy.sparse
+
+    def table(lists: list[NDArray[np.int64]]) -> Any:
+        flat, starts = np.concatenate([np.empty(0, np.int64), *lists]), np.cumsum([0, *map(len, lists)])
+        return scipy.sparse.csr_matrix((np.ones(len(flat), np.float32), flat, starts), (len(lists), concepts))
+
+    named, carried = table([lesson.named for lesson in lessons]), table([lesson.concepts for lesson in lessons])
+    both = (named.T @ carried).tocsr()
+    both.data[both.data < _TOGETHER] = 0
+    both.eliminate_zeros()
+    both.sort_indices()
+    documents = np.repeat(np.asarray(named.sum(0)).ravel(), np.diff(both.indptr))
+    shares = (both.data / (documents + _DOUBT)).astype(np.float16)
+    return Associations(both.indptr.astype(np.int64), both.indices.astype(np.int32), shares)
+
+
+def _features(lesson: Lesson, known: ArchiveKnowledge, documents: int) -> NDArray[np.float32]:
+    assert lesson.seen is not None
+    assert lesson.features is not None
+    votes = lesson.features[:, len(LABELS) :].astype(np.float64)
+    present = lesson.features[:, LABELS.index("words")] > 0
+    used = known.statistics.used[lesson.seen].astype(np.float64)
+    learned = known.features(lesson.seen, present, lesson.named, lesson.terms)
+    return np.concatenate((lesson.features, archive_features(votes, used, documents), learned), 1).astype(np.float32)

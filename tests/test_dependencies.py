@@ -1,0 +1,55 @@
+"""What the package needs has bounds on both sides, and can be written down: a lock file and a bill of materials."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+RUN_TIME = ("gpu", "serve", "pdf", "parquet", "ray")
+
+
+def others(lines: list[str]) -> list[Requirement]:
+    return [each for each in map(Requirement, lines) if each.name != PROJECT["name"]]
+
+
+@pytest.mark.parametrize(
+    "needed", [line for lines in (PROJECT["dependencies"], *(EXTRAS[name] for name in RUN_TIME)) for line in lines]
+)
+def test_bounds(needed: str) -> None:
+    for requirement in others([needed]):
+        operators = {bound.operator for bound in requirement.specifier}
+        assert operators in ({">=", "<"}, {"=="}), f"{needed} has no bound on one side"
+        try:
+            assert requirement.specifier.contains(version(requirement.name)), "what the tests run with is out of bounds"
+        except PackageNotFoundError:  # an extra that is not installed
+            assert needed not in PROJECT["dependencies"]
+
+
+def test_the_lock_file_is_within_the_bounds() -> None:
+    lines = (ROOT / ".ci" / "dev.lock").read_text("utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for requirement in others([*PROJECT["dependencies"], *(line for lines in EXTRAS.values() for line in lines)]):
+        assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), requirement
+
+
+def test_bill_of_materials() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / ".ci" / "dependencies.py", "sbom"], capture_output=True, text=True, check=True
+    )
+    bill = json.loads(done.stdout)
+    assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "erukg")
+    listed = {each["name"]: each["version"] for each in bill["components"]}
+    for requirement in others(PROJECT["dependencies"]):
+        assert requirement.specifier.contains(listed[canonicalize_name(requirement.name)])
+    assert "torch" not in listed
