@@ -8,7 +8,7 @@ from string import Formatter
 
 from erukg.errors import InputError, did_you_mean
 
-__all__ = ["BASELINES", "PARTS", "STEPS", "Part", "Step", "choose_steps", "parts_of"]
+__all__ = ["BASELINES", "OTHER_RUNS", "PARTS", "STEPS", "Part", "Step", "choose_steps", "parts_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +220,16 @@ STEPS: tuple[Step, ...] = (
         name="ablations",
         task="ablations",
         needs=("test",),
-        uses=("tagger", "fp32", "variants", "corpus", "retrieval"),
+        uses=("fp32", "variants", "corpus", "retrieval"),
         fills=("paper: Table 4", "results: Ablations"),
-        studies=("neighbours", "pruning", "position", "tags", "precision", "collection"),
+        studies=("neighbours", "pruning", "position", "precision", "collection"),
+    ),
+    Step(
+        name="ablations-tags",
+        task="ablations",
+        needs=("test", "tagger"),
+        fills=("results: Ablations",),
+        studies=("tags",),
     ),
     Step(
         name="ablations-references",
@@ -289,6 +296,10 @@ STEPS: tuple[Step, ...] = (
     ),
 )
 """In the order in which they are run and shown."""
+
+#: Runs that a command of their own makes and the page shows where they are there: `erukg evaluate subjects`, whose rows
+#: need a ranking learned before and other programs' predictions.
+OTHER_RUNS = ("subjects",)
 
 
 def choose_steps(names: Sequence[str]) -> list[Step]:

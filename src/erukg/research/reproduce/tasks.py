@@ -128,7 +128,7 @@ def _ablations(work: Work) -> Mapping[str, Any]:
             threads=work.threads,
             progress=work.progress,
         )
-    tagger = parts.given.tagger if "tagger" in used else None
+    tagger = parts.given.tagger if "tagger" in (*used, *work.step.needs) else None
     fp32 = str(parts.path("fp32")) if "fp32" in used else None
     datasets = work.datasets()
     studies = make_studies(work.step.studies, StudyInputs(options, models, collections, tagger, fp32))
