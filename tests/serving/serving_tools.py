@@ -53,6 +53,15 @@ def inside(
     return asyncio.run(run())
 
 
+def ask(generator: KeyphraseGenerator, path: str, body: Any = None, **options: Any) -> httpx.Response:
+    """The answer to one request: a POST where there is a body, else a GET."""
+
+    async def scenario(client: httpx.AsyncClient, service: Service) -> httpx.Response:
+        return await (client.get(path) if body is None else client.post(path, json=body))
+
+    return inside(generator, scenario, **options)
+
+
 class GatedGenerator(KeyphraseGenerator):
     """The real one, except that texts beginning with "wait" wait for `gate`: a stand-in for heavy load only."""
 

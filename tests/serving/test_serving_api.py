@@ -21,14 +21,7 @@ from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
 from erukg.serving.request_models import RequestModels, check
 from erukg.serving.service import Service
-from serving.serving_tools import inside
-
-
-def ask(generator: KeyphraseGenerator, path: str, body: Any = None, **options: Any) -> httpx.Response:
-    async def scenario(client: httpx.AsyncClient, service: Service) -> httpx.Response:
-        return await (client.get(path) if body is None else client.post(path, json=body))
-
-    return inside(generator, scenario, **options)
+from serving.serving_tools import ask, inside
 
 
 def plain(value: Any) -> Any:

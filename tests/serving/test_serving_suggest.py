@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from erukg import KeyphraseGenerator
@@ -15,16 +14,8 @@ from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.errors import ErukgError
 from erukg.serving.limits import ServiceLimits
-from erukg.serving.service import Service
 from erukg.serving.subjects import SubjectsByName, load_subjects
-from serving.serving_tools import inside
-
-
-def ask(generator: KeyphraseGenerator, path: str, body: Any = None, **options: Any) -> httpx.Response:
-    async def scenario(client: httpx.AsyncClient, service: Service) -> httpx.Response:
-        return await (client.get(path) if body is None else client.post(path, json=body))
-
-    return inside(generator, scenario, **options)
+from serving.serving_tools import ask
 
 
 def plain(value: Any) -> Any:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from erukg.core.absent_features import FEATURES, GROUPS
 from erukg.errors import TrainingError
-from erukg.training.ranking.fitting import FitOptions, fit_ranker, flatten
+from erukg.training.ranking.fitting import FitOptions, fit_ranker
 from erukg.training.ranking.samples import Samples
+from erukg.training.trees import flatten
 
 N = len(FEATURES)
 

@@ -144,18 +144,12 @@ def suggest(
 
 
 def _suggester(generator: KeyphraseGenerator, subjects: SubjectOptions) -> Suggester:
-    from erukg.collection import Collection
-    from erukg.subjects.learned import SubjectRanking
-    from erukg.subjects.suggester import Suggester
     from erukg.subjects.vocabulary import Vocabulary
 
-    if subjects.vocabulary is None:
-        vocabulary = None
-    else:
+    vocabulary = None
+    if subjects.vocabulary is not None:
         vocabulary = Vocabulary.load(subjects.vocabulary, language=subjects.vocabulary_language)
-    tagged = None if subjects.tagged is None else Collection.open(subjects.tagged)
-    ranking = None if subjects.ranking is None else SubjectRanking.load(subjects.ranking)
-    return Suggester(generator, vocabulary, tagged, ranking)
+    return generator.suggester(vocabulary, tagged=subjects.tagged, ranking=subjects.ranking)
 
 
 def _described(suggester: Suggester) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from erukg.core.search_words import STOP_WORDS, every_word
 
-__all__ = ["ANALYSIS", "Query", "analyse", "stem_words", "stems", "terms_of", "text_key"]
+__all__ = ["ANALYSIS", "Query", "analyse", "query_of", "stem_words", "stems", "terms_of", "text_key"]
 
 #: The name of this analysis, written into every collection: texts must be analysed as the collection was.
 ANALYSIS = "english-snowball-1"
@@ -92,6 +92,10 @@ class Query:
 
 def analyse(text: str) -> Query:
     """The query that a whole document makes."""
-    flat = terms_of(text)
+    return query_of(terms_of(text))
+
+
+def query_of(flat: NDArray[np.uint64]) -> Query:
+    """The query that a document with these terms makes."""
     terms, counts = np.unique(flat, return_counts=True)
     return Query(terms, counts, text_key(flat))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +74,20 @@ class Trees:
     right: NDArray[np.int32]
     value: NDArray[np.float32]
 
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Trees:
+        """Trees from their arrays among others by name, not yet checked; a KeyError names one that is missing."""
+        return cls(**{name: arrays[name] for name in _TYPES})
+
+    @property
+    def typed(self) -> bool:
+        """Whether the arrays are of the types that trees have."""
+        return all((array := getattr(self, name)).dtype == kind and array.ndim == 1 for name, kind in _TYPES.items())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, as they are stored."""
+        return {name: np.ascontiguousarray(getattr(self, name), kind) for name, kind in _TYPES.items()}
+
     def check(self, features: int) -> None:
         """Refuse arrays that would lead out of themselves or round in circles: they may come from anywhere."""
         n = len(self.feature)
@@ -98,3 +114,6 @@ class Trees:
         tree = self.roots, self.feature, self.threshold, self.left, self.right, self.value
         _walk(np.ascontiguousarray(features.T), groups, *tree, out)
         return out
+
+
+_TYPES = {each.name: np.float32 if each.name in ("threshold", "value") else np.int32 for each in fields(Trees)}

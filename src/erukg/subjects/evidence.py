@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.analysis import terms_of
+from erukg.collection.analysis import query_of, terms_of
 from erukg.core.document import Document
 from erukg.core.forms import is_vague
 from erukg.subjects.matching import Occurrences, find_labels
@@ -102,8 +102,11 @@ class Gatherer:
             occurrences = _telling(find_labels(document, self._vocabulary), len(title))
             lent = self._statistics.lent(text, id)
         terms = terms_of(text)
-        unlike = self._tagged is not None and self._tagged.are_unlike(text, id)
-        votes = None if self._tagged is None or unlike else self._tagged.votes(terms, terms_of(title), id)
+        votes, unlike = None, False
+        if self._tagged is not None:
+            query = query_of(terms)
+            unlike = self._tagged.are_unlike(query, id)
+            votes = None if unlike else self._tagged.votes(query, terms_of(title), id)
         matched = np.unique(occurrences.concepts)
         concepts = [matched, _others(lent.concepts, lent.shares, matched, _LENT)]
         if votes is not None:

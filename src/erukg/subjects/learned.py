@@ -6,7 +6,6 @@ tagged archive belongs to the vocabulary it was learned for.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass, field
@@ -31,7 +30,6 @@ LEARNED = ("occurs", "precision", "precision_here", "unnamed", "profile", "centr
 
 _FORMAT = "erukg-subject-ranking-1"
 _CONFIG, _ARRAYS = "ranking.json", "ranking.safetensors"
-_TREES = {f.name: np.float32 if f.name in ("threshold", "value") else np.int32 for f in dataclasses.fields(Trees)}
 _KINDS = ("concepts", "profiles", "associations")
 _STATISTICS = ("occurs", "right", "used")
 _PROFILES = {
@@ -113,7 +111,7 @@ class SubjectRanking:
         return digest.hexdigest()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays = {name: np.ascontiguousarray(getattr(self.trees, name), kind) for name, kind in _TREES.items()}
+        arrays = self.trees.arrays()
         if self.archive is not None:
             parts: tuple[tuple[str, ...], ...] = (_STATISTICS, tuple(_PROFILES), tuple(_ASSOCIATIONS))
             for kind, held, names in zip(_KINDS, self.archive, parts, strict=True):
@@ -169,9 +167,9 @@ class SubjectRanking:
             if config.get("format") != _FORMAT:
                 raise InputError(f"{folder} has a ranking of another version of this program; learn it again.")
             arrays = load_file(folder / _ARRAYS)
-            if any(arrays[name].dtype != kind or arrays[name].ndim != 1 for name, kind in _TREES.items()):
+            trees = Trees.of(arrays)
+            if not trees.typed:
                 raise ValueError("it has arrays of other types than a ranking has")
-            trees = Trees(**{name: arrays[name] for name in _TREES})
             features, archive = tuple(map(str, config["features"])), _archive(arrays)
             vocabulary, facts = str(config["vocabulary"]), dict(config["facts"])
         except (SafetensorError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:

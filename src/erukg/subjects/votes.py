@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection import Collection
-from erukg.collection.analysis import Query, analyse, text_key
+from erukg.collection.analysis import Query
 from erukg.collection.likeness import NEAREST
 from erukg.collection.search import idf
 from erukg.core.neighbours import Source
@@ -90,16 +90,18 @@ class TaggedDocuments:
             self._known[key] = found
         return found
 
-    def are_unlike(self, text: str, id: str | None) -> bool:
-        """Whether the text is so unlike the documents that their tags say nothing of it."""
-        query = analyse(text)
+    def are_unlike(self, query: Query, id: str | None) -> bool:
+        """Whether a text, as the query that it makes, is so unlike the documents that their tags say nothing of it."""
+        if self.collection.manifest.likeness is None:
+            return False
         hits = self.collection.search_terms(query, NEAREST, exclude=id)
         fit = self.collection.with_fit(query, hits, NEAREST).fit
         return fit is not None and fit < 0
 
-    def votes(self, text: Terms, title: Terms, id: str | None) -> Votes | None:
+    def votes(self, text: Query, title: Terms, id: str | None) -> Votes | None:
         """The votes for a text; None when no tagged document is like it. The text's own document has none."""
-        query = _query(text, title, self.collection)
+        rarity = idf(self.collection.frequencies(text.terms), len(self.collection))
+        query = _weighed(text, title, rarity)
         hits = self.collection.search_terms(query, _FOUND, exclude=id)
         if not len(hits.documents):
             return None
@@ -121,8 +123,8 @@ class TaggedDocuments:
         nearest = np.full(n, len(kept))
         np.minimum.at(nearest, row, places)
         # What a document as long as this text would score that said the same.
-        own = max(len(text), _SHORTEST) ** _LENGTH
-        most = float(query.counts @ idf(self.collection.frequencies(query.terms), len(self.collection)))
+        own = max(int(text.counts.sum()), _SHORTEST) ** _LENGTH
+        most = float(query.counts @ rarity)
         return Votes(
             concepts,
             shares,
@@ -155,10 +157,9 @@ def _voted(weights: Floats, places: NDArray[np.int64], row: NDArray[np.int64], n
     return total
 
 
-def _query(text: Terms, title: Terms, collection: Collection) -> Query:
-    """The stems of a text as a query: they count by how often they occur and how rare they are, more in the title."""
-    terms, counts = np.unique(text, return_counts=True)
-    weights = np.sqrt(counts)
-    weights[np.isin(terms, title)] *= _IN_TITLE
-    weights *= idf(collection.frequencies(terms), len(collection)) ** _RARITY
-    return Query(terms, np.rint(_SCALE * weights).astype(np.int64), text_key(text))
+def _weighed(text: Query, title: Terms, rarity: Floats) -> Query:
+    """A text as a query whose terms count by how often they occur and how rare they are, more in the title."""
+    weights = np.sqrt(text.counts)
+    weights[np.isin(text.terms, title)] *= _IN_TITLE
+    weights *= rarity**_RARITY
+    return Query(text.terms, np.rint(_SCALE * weights).astype(np.int64), text.key)

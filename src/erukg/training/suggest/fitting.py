@@ -1,4 +1,4 @@
-"""From lessons to a ranking: trees over evidence, grown by LightGBM, which is needed here and never to use the ranking.
+"""From lessons to a ranking: trees over evidence, and what the archive knows of each concept.
 
 What an archive knows of a concept is learned from the same documents that teach the trees how far to trust it. So that
 none of them is asked about itself, the documents are dealt into parts, and each is judged by what the others know.
@@ -18,9 +18,9 @@ from erukg.errors import TrainingError
 from erukg.subjects.associations import Associations
 from erukg.subjects.evidence import ARCHIVE, LABELS, VOTES, archive_features
 from erukg.subjects.learned import LEARNED, ArchiveKnowledge, ConceptStatistics, SubjectRanking
-from erukg.training.ranking.fitting import flatten
 from erukg.training.suggest.profiles import TextSpace, fit_profiles, text_space
 from erukg.training.suggest.samples import Lesson
+from erukg.training.trees import grow_trees
 
 __all__ = ["SubjectFit", "fit_archive", "fit_evidence", "fit_package", "grow"]
 
@@ -142,25 +142,17 @@ def grow(
 
     With `directed`, evidence that speaks for concepts never speaks against one.
     """
-    import lightgbm
-
-    parameters = {
-        "objective": "binary",
-        "num_leaves": fit.leaves,
-        "learning_rate": fit.rate,
-        "min_data_in_leaf": fit.least,
-        "feature_fraction": 0.5,
-        "bagging_fraction": 0.8,
-        "bagging_freq": 1,
-        "monotone_constraints": [_DIRECTIONS.get(name, 0) if directed else 0 for name in names],
-        "seed": fit.seed,
-        "deterministic": True,
-        "force_row_wise": True,
-        "num_threads": 1,
-        "verbose": -1,
-    }
-    booster = lightgbm.train(parameters, lightgbm.Dataset(features, right.astype(np.int32)), fit.trees)
-    return flatten(booster.dump_model()["tree_info"])
+    return grow_trees(
+        features,
+        right,
+        trees=fit.trees,
+        leaves=fit.leaves,
+        rate=fit.rate,
+        least=fit.least,
+        seed=fit.seed,
+        features_of_tree=0.5,
+        directions=[_DIRECTIONS.get(name, 0) if directed else 0 for name in names],
+    )
 
 
 def _statistics(lessons: list[Lesson], concepts: int, scale: float) -> ConceptStatistics:
