@@ -25,8 +25,9 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def growth(work: Callable[[int], object], size: int) -> float:
+    # The better of two for both: one hiccup of the machine is no growth.
     short = min(seconds(lambda: work(size)) for _ in range(2))
-    return seconds(lambda: work(TIMES * size)) / short
+    return min(seconds(lambda: work(TIMES * size)) for _ in range(2)) / short
 
 
 @pytest.mark.parametrize("sentence", ["The graph q{i} is of model. ", "The deep graph model q{i} is fast. "])
