@@ -12,6 +12,7 @@ import torch
 from erukg.errors import ModelError, SettingsError, require
 from erukg.training.folders import read_json, write_json
 from erukg.training.model import Shape, TermModel
+from erukg.training.mpnet import bert_config, bert_weights
 
 __all__ = [
     "TAGS",
@@ -75,16 +76,20 @@ def float_state(state: dict[str, torch.Tensor], dtype: torch.dtype) -> dict[str,
 def load_base(folder: str | Path, seed: int = 0) -> tuple[TermModel, bool]:
     """The model in `folder` and whether its masked-language head came with it.
 
-    Reads config.json and model.safetensors (`read_weights`) of BertModel or BertForMaskedLM, of any float type. A
-    missing head is drawn at random from `seed` and needs the MLM warm-up; so is a tag head that is missing or of
-    another shape, which needs training.
+    Reads config.json and model.safetensors (`read_weights`) of BertModel, BertForMaskedLM or MPNetModel, of any
+    float type. A missing head is drawn at random from `seed` and needs the MLM warm-up; so is a tag head that is
+    missing or of another shape, which needs training.
     """
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise ModelError(f"There is no config.json in {folder}; give a folder in Hugging Face layout.")
-    model = random_base(Shape.from_config(read_json(folder / "config.json")), seed)
+    config = read_json(folder / "config.json")
+    model = random_base(Shape.from_config(bert_config(config)), seed)
+    weights = read_weights(folder)
+    if config.get("model_type") == "mpnet":
+        weights = bert_weights(weights)
     found: dict[str, torch.Tensor] = {}
-    for name, tensor in read_weights(folder).items():
+    for name, tensor in weights.items():
         bare = name.removeprefix("bert.")
         if name.startswith(("cls.", "tag.")):
             found[name] = tensor.float()

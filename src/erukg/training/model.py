@@ -6,6 +6,7 @@ Parameter names are those of `transformers.BertForMaskedLM`, so the same weights
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -20,6 +21,8 @@ from erukg.training.pooling import compiled, max_pool_terms
 __all__ = ["Outputs", "Shape", "TermModel"]
 
 TAG_WIDTH = 256
+# Tokens farther apart than this share one step of the relative bias.
+_FARTHEST = 128
 # Fields of `Shape` that have other names in Hugging Face's config.json.
 _CONFIG_KEYS = {
     "layers": "num_hidden_layers",
@@ -42,6 +45,8 @@ class Shape:
     type_vocab_size: int = 2
     eps: float = 1e-12
     tag_width: int = TAG_WIDTH
+    # MPNet adds a learned bias to attention, by how far apart two tokens are in so many steps; BERT has none.
+    relative_buckets: int = 0
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Shape:
@@ -64,7 +69,8 @@ class Shape:
         return {
             "architectures": ["BertForMaskedLM"],
             "model_type": "bert",
-            **{key: getattr(self, name) for name, key in self._keys()},
+            **{key: getattr(self, name) for name, key in self._keys() if name != "relative_buckets"},
+            **({"relative_buckets": self.relative_buckets} if self.relative_buckets else {}),
             "hidden_act": "gelu",
             "hidden_dropout_prob": 0.1,
             "attention_probs_dropout_prob": 0.1,
@@ -96,7 +102,7 @@ def _bert_layer(
     batch, length, width = x.shape
     qkv = F.linear(x, torch.cat((qw, kw, vw)), torch.cat((qb, kb, vb)))
     q, k, v = qkv.view(batch, length, 3, heads, width // heads).permute(2, 0, 3, 1, 4).unbind(0)
-    mask = bias.to(q.dtype).expand(batch, 1, length, length)
+    mask = bias.to(q.dtype).expand(batch, -1, length, length)
     a = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
     a = F.linear(a.transpose(1, 2).reshape(batch, length, width), ow, ob)
     x = F.layer_norm(x + F.dropout(a, dropout), (width,), n1w, n1b, eps)
@@ -136,7 +142,10 @@ class TermModel(nn.Module):  # type: ignore[misc]
             )
             for _ in range(shape.layers)
         )
-        self.bert = _node(embeddings=embeddings, encoder=_node(layer=layers))
+        encoder = _node(layer=layers)
+        if shape.relative_buckets:
+            encoder.add_module("relative_attention_bias", nn.Embedding(shape.relative_buckets, shape.heads))
+        self.bert = _node(embeddings=embeddings, encoder=encoder)
         predictions = _node(transform=_node(dense=nn.Linear(width, width), LayerNorm=norm()))
         predictions.register_parameter("bias", nn.Parameter(torch.zeros(shape.vocab_size)))
         self.cls = _node(predictions=predictions)
@@ -177,12 +186,26 @@ class TermModel(nn.Module):  # type: ignore[misc]
         dropout = self.dropout if self.training else 0.0
         x = F.dropout(x, dropout)
         bias = (1.0 - mask[:, None, None, :].to(x.dtype)) * -30000.0
+        if self.shape.relative_buckets:
+            bias = bias + self._relative_bias(rows.shape[1])
         hidden = [x]
         layer = compiled(_bert_layer) if self.compiled else _bert_layer
         for weights in self._layer_weights():
             x = layer(x, bias, self.shape.heads, self.shape.eps, dropout, weights)
             hidden.append(x)
         return Outputs(hidden, mask)
+
+    def _relative_bias(self, length: int) -> torch.Tensor:
+        """MPNet's addition to attention [1, heads, length, length]; kept as it came, which spares its gradient."""
+        table = self.bert.encoder.relative_attention_bias.weight.detach()
+        half = self.shape.relative_buckets // 2
+        exact = half // 2
+        at = torch.arange(length, device=table.device)
+        ahead = at[None, :] - at[:, None]
+        far = ahead.abs().clamp(min=1).float()
+        steps = exact + (torch.log(far / exact) / math.log(_FARTHEST / exact) * (half - exact)).long()
+        bucket = torch.where(ahead.abs() < exact, ahead.abs(), steps.clamp(max=half - 1)) + half * (ahead > 0)
+        return table[bucket].permute(2, 0, 1)[None]
 
     def transform(self, hidden: torch.Tensor) -> torch.Tensor:
         """Dense, GELU, LayerNorm of the masked-language head: what the output embeddings are multiplied with."""

@@ -143,6 +143,8 @@ def export(
     model, has_head = load_base(source)
     if not has_head:
         raise ModelError(f"{source} has no term-weight head; train the model before exporting it.")
+    if model.shape.relative_buckets:
+        raise ModelError(f"{source} has MPNet's attention, which no exported model has; use it as a teacher instead.")
     tokens = Path(tokenizer) if tokenizer else source / "tokenizer.json"
     if not tokens.is_file():
         raise ModelError(f"There is no {tokens}; give the tokenizer.json the model was trained with.")
