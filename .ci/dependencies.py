@@ -2,6 +2,11 @@
 
     python .ci/dependencies.py lock > .ci/dev.lock        every package of a development environment, pinned
     python .ci/dependencies.py sbom serve > sbom.json     what runs with these extras, as CycloneDX JSON
+    python .ci/dependencies.py lowest FOLDER serve pdf    the lowest versions that pyproject.toml allows, with these
+                                                          extras, in an environment of their own; the tests that need
+                                                          no more than these are run in it
+    python .ci/dependencies.py audit serve                known weaknesses of what runs with these extras (pip-audit,
+                                                          which asks a database on the network)
 
 A development environment like the one that was tested: pip install -r .ci/dev.lock -e . --no-deps
 """
@@ -9,11 +14,15 @@ A development environment like the one that was tested: pip install -r .ci/dev.l
 from __future__ import annotations
 
 import json
+import os
 import platform
+import subprocess
 import sys
+import tempfile
 import tomllib
 import uuid
-from collections.abc import Iterable, Iterator
+import venv
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -24,6 +33,20 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 DEVELOPMENT = ("dev", "train", "browser")
+#: Run with the lowest versions: what every installation has, and what an extra adds.
+TOOLS = ("pytest>=8.2", "hypothesis>=6.100", "onnx==1.17.0", "httpx>=0.27", "nltk>=3.9")
+TESTS = (
+    *("tests/core", "tests/collection/test_collection_build.py", "tests/collection/test_collection_damage.py"),
+    *("tests/collection/test_collection_changes.py", "tests/collection/test_collection_strangers.py"),
+    *("tests/backends/test_onnx_backend.py", "tests/backends/test_batch.py", "tests/cli/test_cli_generate.py"),
+    *("tests/subjects/test_vocabulary.py", "tests/subjects/test_suggest.py"),
+)
+TESTS_OF_EXTRAS = {
+    "serve": ("tests/serving/test_serving_api.py", "tests/serving/test_serving_limits.py"),
+    "parquet": ("tests/io/test_io_sources.py",),
+    "pdf": ("tests/io/test_io_inputs.py",),
+    "skos": ("tests/subjects/test_vocabulary_readers.py",),
+}
 
 
 def required(extras: Iterable[str]) -> Iterator[Requirement]:
@@ -97,11 +120,47 @@ def bill_of_materials(extras: Iterable[str]) -> str:
     return json.dumps(bill, indent=1)
 
 
+def lowest(requirement: Requirement) -> str:
+    """The requirement at its lower bound."""
+    bounds = [bound.version for bound in requirement.specifier if bound.operator in (">=", "==")]
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    return f"{requirement.name}{extras}=={max(bounds, key=Version)}"
+
+
+def test_lowest(folder: Path, extras: Sequence[str]) -> int:
+    """The exit code of the tests with the lowest versions, in an environment in `folder`, which is made."""
+    pins = [lowest(each) for each in of_this_platform(required(extras))]
+    print(" ".join(pins), flush=True)
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *pins, *TOOLS], check=True)
+    tests = [*TESTS, *(path for extra in extras for path in TESTS_OF_EXTRAS.get(extra, ()))]
+    line = [python, "-m", "pytest", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(line, cwd=ROOT, env=environment, check=False).returncode
+
+
+def audit(extras: Iterable[str]) -> int:
+    """The exit code of pip-audit on the packages that run with these extras, as they are installed here."""
+    packages = installed(of_this_platform(required(extras)))
+    lines = "".join(f"{name}=={Version(each.version).public}\n" for name, each in packages.items())
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(lines)
+        file.flush()
+        line = [sys.executable, "-m", "pip_audit", "--no-deps", "--disable-pip", "--requirement", file.name]
+        return subprocess.run(line, check=False).returncode
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["lock"]:
             print(lock())
         case ["sbom", *extras]:
             print(bill_of_materials(extras))
+        case ["lowest", folder, *extras]:
+            sys.exit(test_lowest(Path(folder), extras))
+        case ["audit", *extras]:
+            sys.exit(audit(extras))
         case _:
             sys.exit(__doc__)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 import sys
+from pathlib import Path
 
 import numpy as np
-from samples import make_text  # type: ignore[import-not-found]  # run by its path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # run by its path
+
+from collection.samples import make_text
 from erukg.collection import Collection
 from erukg.errors import CollectionError
 

@@ -4,6 +4,7 @@ readers.
 
 from __future__ import annotations
 
+import errno
 import random
 import subprocess
 import sys
@@ -259,3 +260,30 @@ def test_weights_survive_within_their_precision(tmp_path: Path) -> None:
     found = np.zeros(VOCAB_SIZE)
     found[near.term_ids] = near.term_weights
     np.testing.assert_allclose(found, expected, rtol=0.03, atol=2e-3)
+
+
+@pytest.mark.parametrize("change", ["commit", "remove", "merge"])
+def test_a_disk_that_fails_just_after_publishing_takes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """The new commit is there, though the writer was told of an error: its files stay, and it can be read."""
+    records = make_records(30, seed=5)
+    folder = make_collection(tmp_path / "c", records[:20], part=7)
+    number = Collection.open(folder).manifest.number
+
+    def fail(folder: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with Writer.open(folder) as writer:
+        if change == "commit":
+            for record in records[20:]:
+                writer.add(record, encode_words(record.text))
+        arguments = [["d3"]] if change == "remove" else []
+        with monkeypatch.context() as patched:
+            patched.setattr("erukg.io.publish.sync_folder", fail)
+            with pytest.raises(CollectionError, match="cannot be written to"):
+                getattr(writer, change)(*arguments)
+    assert verify(folder) == []
+    found = Collection.open(folder)
+    assert found.manifest.number == number + 1
+    assert len(found) == {"commit": 30, "remove": 19, "merge": 20}[change]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,31 @@ def test_what_a_killed_writer_left_is_cleared_away(tmp_path: Path) -> None:
     make_collection(fresh, RECORDS[:3])
     assert verify(fresh) == []
     assert not set(left) & set(state(fresh))
+
+
+def test_a_lock_that_was_half_written_is_still_ours(tmp_path: Path) -> None:
+    said = b"process 12 on host since 2026-01-01T00:00:00+00:00\n"
+    source = write_jsonl(tmp_path / "docs.jsonl", RECORDS)
+    for length in range(0, len(said), 7):
+        out = tmp_path / str(length)
+        out.mkdir()
+        (out / "lock").write_bytes(said[:length])
+        build(out, [source], WordAnalyser())
+        (out / "lock").write_bytes(said[:length])
+        with Writer.open(out) as writer:
+            assert writer.remove(["d1"]) == []
+
+
+def test_what_cannot_be_removed_is_left_to_the_next_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_collection(tmp_path / "c", RECORDS, part=9)
+
+    def fail(path: Path, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patched, Writer.open(folder) as writer:
+        patched.setattr(Path, "unlink", fail)
+        writer.remove(["d1"])
+    assert len(list(folder.glob("commit-*.bin"))) == 2
+    assert verify(folder) == []
+    with Writer.open(folder):
+        assert len(list(folder.glob("commit-*.bin"))) == 1

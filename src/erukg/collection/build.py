@@ -103,7 +103,7 @@ def build(
     `form` says what the files are, whatever their endings.
     """
     check_field(tags)
-    key = _key(BUILD, sources, analyser, options, titles, glossary_documents, form, tags)
+    key = _key(BUILD, sources, analyser, options, titles, limits, glossary_documents, form, tags)
     if reuse and _is_built(Path(out), key):
         return IngestReport(0, 0, 0, 0)
     with open_build(
@@ -158,7 +158,7 @@ def add(
     with Writer.open(folder, fingerprint=analyser.fingerprint) as writer:
         made = writer.manifest
         field = tags or made.tags or None
-        key = _key("replace" if replace else ADD, sources, analyser, options, titles, tags=field)
+        key = _key("replace" if replace else ADD, sources, analyser, options, titles, limits, tags=field)
         if made.paper and not as_the_paper(analyser.choices, _most_terms(options), made.glossary_documents):
             raise CollectionError(
                 f"{folder} was built with --paper, and documents chosen in another way do not mix with its own; "
@@ -201,13 +201,15 @@ def _key(
     analyser: Analyser,
     options: IngestOptions,
     titles: bool,
+    limits: Limits | None,
     glossary_documents: int = BY_SIZE,
     form: str | None = None,
     tags: str | None = None,
 ) -> str:
     if not sources:
         raise InputError("No source of documents was given.")
-    kept = [_most_terms(options), titles, glossary_documents, form, *_fields(tags)]
+    names = limits.names.given() if limits is not None else {}
+    kept = [_most_terms(options), titles, glossary_documents, form, *_fields(tags), *([names] if names else [])]
     return source_key(sources, [kind, analyser.fingerprint, analyser.choices, kept])
 
 

@@ -7,19 +7,24 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from erukg.errors import CollectionError
 from erukg.io.locking import open_plain, try_lock
 
-__all__ = ["HOLDER", "LOCK", "write_errors", "writer_lock"]
+__all__ = ["LOCK", "names_holder", "write_errors", "writer_lock"]
 
 LOCK = "lock"
-#: What the lock's file says of its holder; nothing when there is none.
-HOLDER = re.compile(rb"(?:process [0-9]+ on \S+ since \S+\n?)?")
+_HOLDER = re.compile(rb"process [0-9]*(?: o?n?| on \S*| on \S+ s?i?n?c?e?| on \S+ since \S*\n?)?")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def names_holder(found: bytes) -> bool:
+    """Whether this is what the lock's file says of its holder: nothing when there is none, and only the beginning of it
+    where the holder was killed, or the disk was full, while it was written."""
+    return b"process ".startswith(found) or _HOLDER.fullmatch(found) is not None
 
 
 @contextmanager
@@ -51,7 +56,7 @@ def writer_lock(folder: Path) -> Iterator[None]:
         if not mine:
             holder = os.pread(handle, 200, 0).decode("utf-8", "replace").strip() or "another process"
             raise CollectionError(f"{folder} is being written by {holder}; try again when it is done.")
-        if not HOLDER.fullmatch(os.pread(handle, 300, 0)):
+        if not names_holder(os.pread(handle, 300, 0)):
             raise CollectionError(f"{path} is not the lock of a collection; move that file elsewhere.")
         since = datetime.now(UTC).isoformat(timespec="seconds")
         with write_errors(folder):
@@ -60,6 +65,7 @@ def writer_lock(folder: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            os.ftruncate(handle, 0)
+            with suppress(OSError):  # it only says who held the lock; closing the file releases it
+                os.ftruncate(handle, 0)
     finally:
         os.close(handle)

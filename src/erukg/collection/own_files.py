@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from erukg.collection.arrays import HEAD, open_regular
-from erukg.collection.lock import HOLDER, LOCK
+from erukg.collection.lock import LOCK, names_holder
 from erukg.collection.manifest import BEGINNING, FILE_NAME, MANIFEST
 from erukg.errors import CollectionError
 
@@ -21,7 +22,8 @@ def clear_away(folder: Path, needed: Collection[str] = ()) -> None:
     """Remove what writers have left in the folder, but for the files `needed`."""
     for path in folder.iterdir():
         if path.name not in needed and _is_left_over(path):
-            path.unlink(missing_ok=True)
+            with suppress(OSError):  # on a disk that fails it stays for the next writer
+                path.unlink(missing_ok=True)
 
 
 def check_free(folder: Path) -> None:
@@ -45,7 +47,7 @@ def _is_left_over(path: Path) -> bool:
 
 
 def _is_lock(path: Path) -> bool:
-    return path.name == LOCK and (found := _start(path, 300)) is not None and HOLDER.fullmatch(found) is not None
+    return path.name == LOCK and (found := _start(path, 300)) is not None and names_holder(found)
 
 
 def _begins(path: Path, start: bytes) -> bool:

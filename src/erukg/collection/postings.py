@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from erukg.collection.arrays import PackedLists, damaged
 from erukg.core.kernels import kernel
 
-__all__ = ["BLOCK", "DAMAGED", "LEFT_OUT", "count_live", "decode", "invert", "number_terms", "pack"]
+__all__ = ["BLOCK", "DAMAGED", "LEFT_OUT", "count_live", "decode", "find_documents", "invert", "number_terms", "pack"]
 
 Int: TypeAlias = int | np.int64
 Ints: TypeAlias = NDArray[np.int32]
@@ -303,5 +303,46 @@ def count_live(postings: PackedLists, dead: NDArray[np.uint8]) -> NDArray[np.uin
     """In how many documents that are not `dead` each term occurs; every word of the lists is checked on the way."""
     out = np.empty(len(postings), np.uint32)
     if not _count_live(postings.values, postings.offsets, dead, out):
+        raise damaged(postings.path, DAMAGED)
+    return out
+
+
+@kernel()
+def _find_documents(
+    words: Words, offsets: NDArray[np.uint32], terms: Places, slots: Ints, out: NDArray[np.bool_]
+) -> bool:
+    for k in range(terms.size):
+        i: Int = np.int64(offsets[terms[k]])
+        stop = np.int64(offsets[terms[k] + 1])
+        if i > stop or stop > words.size:
+            return False
+        while i < stop:
+            base = np.int64(words[i]) << 12
+            a, a_end, b, b_end, c, c_end = _groups(words, i, stop)
+            if a < 0:
+                return False
+            for j in range(a, c_end):
+                if j < a_end:
+                    d = base + np.int64(words[j])
+                elif b <= j < b_end:
+                    d = base + (np.int64(words[j]) >> 4)
+                elif j >= c and (j - c) & 1 == 0:
+                    d = base + np.int64(words[j])
+                else:
+                    continue
+                if d >= slots.size:
+                    return False
+                if slots[d] >= 0:
+                    out[k, slots[d]] = True
+            i = c_end
+    return True
+
+
+def find_documents(postings: PackedLists, terms: Places, rows: Places, documents: int) -> NDArray[np.bool_]:
+    """Which of the documents in `rows`, of so many in all, the list of each term has: a row for each term."""
+    slots = np.full(documents, -1, np.int32)
+    slots[rows] = np.arange(len(rows), dtype=np.int32)
+    out = np.zeros((len(terms), len(rows)), np.bool_)
+    if not _find_documents(postings.values, postings.offsets, terms, slots, out):
         raise damaged(postings.path, DAMAGED)
     return out

@@ -10,20 +10,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection.analysis import Query, analyse
 from erukg.collection.arrays import PackedLists, check_whole, damaged
+from erukg.collection.bundled import bundled_collection
 from erukg.collection.commit import Commit
 from erukg.collection.glossary import MappedGlossary
 from erukg.collection.likeness import NEAREST, signals
 from erukg.collection.manifest import Manifest
 from erukg.collection.neighbourhood import HeldPhrases, LazyNeighbourhood, join_held, phrases_held, sum_by_phrase
 from erukg.collection.opening import check_made_with, open_parts
-from erukg.collection.postings import BLOCK, DAMAGED
+from erukg.collection.postings import BLOCK, DAMAGED, find_documents
 from erukg.collection.search import Excluded, QueryLists, SearchedDocuments, best_first, idf, norms, scan, scan_order
 from erukg.collection.segment import Segment
 from erukg.collection.tags import Tag, TagCounts
@@ -102,6 +103,13 @@ class Collection:
                 stacklevel=2,
             )
         return cls(folder, manifest, segments, commit, threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its files are not copied: who unpickles it has them, and sees what they hold then.
+        return _reopen, (self.folder.absolute(), self.fingerprint, self._threads)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # it is read-only
 
     @property
     def fingerprint(self) -> str:
@@ -183,6 +191,15 @@ class Collection:
     def frequencies(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
         """In how many documents each of these terms occurs."""
         return self._look_up(terms).frequencies
+
+    def holding(self, documents: NDArray[np.int64], terms: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which of the documents have each of these terms: a row for each term, a column for each document."""
+        out = np.zeros((len(terms), len(documents)), np.bool_)
+        found = self._look_up(terms).places
+        for i, which, rows in self._by_segment(self._known_numbers(documents)):
+            segment, (known, places) = self._segments[i], found[i]
+            out[np.ix_(known, which)] = find_documents(segment.postings, places, rows, len(segment))
+        return out
 
     def _look_up(self, terms: NDArray[np.uint64]) -> _Known:
         frequencies = np.zeros(len(terms), np.int64)
@@ -365,3 +382,9 @@ class Collection:
         known = dict(zip(numbers, map(Source, self.ids(documents), shares, self.titles(documents)), strict=True))
         # Neighbours are numbered best first, so their number orders by share.
         return [tuple([known[i] for i in sorted(holders[phrase])]) for phrase in wanted.tolist()]
+
+
+def _reopen(folder: Path, fingerprint: str, threads: int) -> Collection:
+    # The bundled one lies elsewhere on another machine.
+    found = folder if folder.is_dir() else bundled_collection(fingerprint)
+    return Collection.open(found or folder, fingerprint=fingerprint, threads=threads)

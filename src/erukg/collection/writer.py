@@ -386,5 +386,14 @@ class Writer:
         self._clear()
 
     def _clear(self) -> None:
-        """Delete the files of earlier commits and of killed writers, which the current commit does not need."""
-        clear_away(self.folder, {entry.name for entry in self.manifest.files})
+        """Delete the files of earlier commits and of killed writers, which the current commit does not need.
+
+        That is the one which readers find; where the disk failed while it was published, the writer may not know of it.
+        """
+        needed = {entry.name for entry in self.manifest.files}
+        if self.manifest.number:
+            try:
+                needed |= {entry.name for entry in read_manifest(self.folder).files}
+            except CollectionError:  # a reader would say why; what it may still need stays
+                return
+        clear_away(self.folder, needed)

@@ -5,25 +5,31 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
+from types import ModuleType
 from typing import IO, Any
 
-from erukg.core.inputs import TEXT_FIELDS, document_from
+from erukg.core.inputs import TEXT_FIELDS, FieldNames, document_from
 from erukg.errors import InputError, require
-from erukg.io.items import BadDocument, Items, Limits
+from erukg.io.items import BadDocument, Items, Limits, check_columns
 from erukg.io.streams import megabytes
 
-__all__ = ["check_columns", "count_parquet", "open_parquet", "read_parquet", "read_parquet_file"]
+__all__ = ["check_parquet", "count_parquet", "open_parquet", "read_parquet", "read_parquet_file"]
 
 _COLUMNS = ("id", "_id", *TEXT_FIELDS)
 _ROWS_AT_ONCE = 256
 
 
+def check_parquet() -> ModuleType:
+    """pyarrow's module for Parquet; a `MissingExtraError` when it is not installed."""
+    return require("pyarrow.parquet", "parquet", "Reading Parquet files")
+
+
 def open_parquet(source: Any) -> Any:
     """pyarrow's `ParquetFile` of a path or an open file; an `InputError` when it is not one."""
-    parquet = require("pyarrow.parquet", "parquet", "Reading Parquet files")
+    parquet = check_parquet()
     try:
         return parquet.ParquetFile(source)
-    except ValueError as error:  # pyarrow's own errors are ValueErrors
+    except (ValueError, NotImplementedError) as error:  # pyarrow's own errors are one of them
         raise InputError(_broken(error)) from error
 
 
@@ -31,13 +37,6 @@ def count_parquet(stream: IO[bytes]) -> int:
     """How many rows the file has."""
     with open_parquet(stream) as file:
         return int(file.metadata.num_rows)
-
-
-def check_columns(names: list[str]) -> None:
-    """Refuse a table that has none of the columns with text."""
-    if not set(names) & set(TEXT_FIELDS):
-        shown = ", ".join(repr(name[:40]) for name in names[:8]) or "none"
-        raise InputError(f"It has none of the columns 'title', 'abstract' and 'text' (its columns: {shown}).")
 
 
 def read_parquet_file(stream: IO[bytes], name: str, limits: Limits, fields: Sequence[str] = ()) -> Items:
@@ -51,10 +50,11 @@ def read_parquet_file(stream: IO[bytes], name: str, limits: Limits, fields: Sequ
             stream = copy
         try:
             with open_parquet(stream) as file:
-                yield from read_parquet(file, name, limit=limits.document_bytes, fields=fields)
+                yield from read_parquet(file, name, limit=limits.document_bytes, fields=fields, named=limits.names)
         except InputError:
             raise
-        except (OSError, ValueError) as error:  # both are pyarrow's way to say that what it reads makes no sense
+        # All are pyarrow's way to say that what it reads makes no sense.
+        except (OSError, ValueError, NotImplementedError) as error:
             raise InputError(_broken(error)) from error
 
 
@@ -67,15 +67,17 @@ def read_parquet(
     every_column: bool = False,
     fields: Sequence[str] = (),
     limit: int | None = None,
+    named: FieldNames = FieldNames(),  # noqa: B008 (it cannot be changed)
 ) -> Items:
     """The documents of rows `first` to `stop` (or to the end), with only the columns that count and `fields`.
 
     Row groups outside that range are not touched; with `every_column` the documents' fields are the whole rows.
-    Documents of more than `limit` characters are refused.
+    Documents of more than `limit` characters are refused. `named` says what the columns are called.
     """
     names: list[str] = file.schema_arrow.names
-    check_columns(names)
-    columns = None if every_column else [column for column in names if column in (*_COLUMNS, *fields)]
+    check_columns(names, named)
+    wanted = {*_COLUMNS, *fields, *named.given().values()}
+    columns = None if every_column else [column for column in names if column in wanted]
     groups: list[int] = []
     before = start = 0
     for group in range(file.num_row_groups):
@@ -93,7 +95,7 @@ def read_parquet(
         for row in batch.slice(skip, max(0, keep - skip)).to_pylist():
             skip += 1
             try:
-                document = document_from(row, name, number + skip)
+                document = document_from(named.rename(row), name, number + skip)
                 if limit is not None and len(document.text) > limit:
                     raise InputError(f"The row is longer than {megabytes(limit)}; --max-mb raises the limit.")
                 yield document
@@ -105,4 +107,5 @@ def read_parquet(
 
 
 def _broken(error: Exception) -> str:
-    return f"It cannot be read as Parquet: {str(error).rstrip('.')}."
+    reason = " ".join(str(error).split())  # some of pyarrow's have several lines
+    return f"It cannot be read as Parquet: {reason.rstrip('.')}."

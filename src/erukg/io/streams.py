@@ -22,6 +22,7 @@ __all__ = [
     "Line",
     "count_lines",
     "decode",
+    "encoding_of",
     "lines",
     "megabytes",
     "open_bytes",
@@ -76,7 +77,7 @@ def sentence(error: Exception) -> str:
         return f"Its compressed data is damaged ({str(error).rstrip('.')})."
     if isinstance(error, FileNotFoundError):
         return "There is no such file or folder."
-    reason = getattr(error, "strerror", None) or str(error)
+    reason = " ".join(str(getattr(error, "strerror", None) or error).split())  # libraries' may have several lines
     return f"It cannot be opened or read: {reason}."
 
 
@@ -103,10 +104,7 @@ def decode(data: bytes) -> str:
 
     Line ends are left as they are, so that positions in the text are positions in the file's characters.
     """
-    for signature, what in _SIGNATURES:
-        if data.startswith(signature):
-            raise InputError(f"It is {what}, not text; give the file its proper ending, or convert it to text.")
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    encoding = encoding_of(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -115,6 +113,14 @@ def decode(data: bytes) -> str:
     if len(_CONTROL.findall(sample)) > _MOST_CONTROL * len(sample):
         raise InputError("It is binary data, not text; give the file its proper ending, or convert it to text.")
     return text
+
+
+def encoding_of(head: bytes) -> str:
+    """The encoding of a text that begins with these bytes; refuses what is known not to be text."""
+    for signature, what in _SIGNATURES:
+        if head.startswith(signature):
+            raise InputError(f"It is {what}, not text; give the file its proper ending, or convert it to text.")
+    return next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
 
 
 def _not_text(error: UnicodeDecodeError, sample: bytes, offset: int) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import IO
 
-from erukg.core.inputs import TEXT_FIELDS, document_from
+from erukg.core.inputs import TEXT_FIELDS, FieldNames, document_from
 from erukg.errors import InputError
-from erukg.io.items import BadDocument, Items, Limits
+from erukg.io.items import BadDocument, Items, Limits, check_columns
 from erukg.io.streams import Line, lines, megabytes
 
 __all__ = ["Rows", "read_table"]
@@ -43,7 +43,10 @@ class Rows:
         self._pushed = first
         best = max(_DELIMITERS, key=lambda d: self._known(first.text, d, wanted))
         self._reader = csv.reader(self._feed(), delimiter=best)
-        names = self._next()
+        try:
+            names = self._next()
+        except csv.Error as error:
+            raise InputError(f"Its first line does not name columns as CSV does: {error}.") from error
         return None if names is None else [name.strip().lower() for name in names]
 
     @staticmethod
@@ -105,12 +108,11 @@ class Rows:
 def read_table(stream: IO[bytes], name: str, limits: Limits) -> Items:
     """One document per row. The delimiter (comma, semicolon or tab) is the one that makes sense of the header."""
     rows = Rows(stream, limits.document_bytes)
-    columns = rows.header(("id", *TEXT_FIELDS))
+    names = _lowered(limits.names)
+    columns = rows.header(("id", *TEXT_FIELDS, *names.given().values()))
     if columns is None:
         raise InputError("It is empty; the first line must name the columns (id, title, abstract, text).")
-    if not set(columns) & set(TEXT_FIELDS):
-        names = ", ".join(repr(c[:40]) for c in columns[:8])
-        raise InputError(f"Its first line names none of the columns 'title', 'abstract' and 'text' (it has: {names}).")
+    check_columns(columns, names, "Its first line names")
     for number, row in rows:
         if isinstance(row, BadDocument):
             yield BadDocument(f"{name}:{number}", row.message)
@@ -118,4 +120,9 @@ def read_table(stream: IO[bytes], name: str, limits: Limits) -> Items:
             message = f"It has {len(row)} cells, but the first line names {len(columns)} columns."
             yield BadDocument(f"{name}:{number}", message)
         elif any(row):
-            yield document_from(dict(zip_longest(columns, row, fillvalue="")), name, number)
+            yield document_from(names.rename(dict(zip_longest(columns, row, fillvalue=""))), name, number)
+
+
+def _lowered(names: FieldNames) -> FieldNames:
+    """The names as `Rows.header` gives the columns, whose case does not count."""
+    return FieldNames(**{own: name.strip().lower() for own, name in names.given().items()})
