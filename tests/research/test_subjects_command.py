@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typer.testing import CliRunner, Result
 from erukg.cli import app
 from erukg.errors import InputError
 from erukg.research.evaluation.results import write_results
+from erukg.research.reproduce import Given, Parts, Results, choose_steps, run_steps
 from tiny_archive import TEXTS, VOCABULARY, write_archive
 
 GOLD = {"ice": ["http://example.org/ice", "to read"], "engine": ["http://example.org/engine"]}
@@ -70,11 +72,9 @@ def test_the_page_is_made_from_it(run: tuple[Path, dict[str, Any]], tmp_path: Pa
     page = write_results([run[0]], tmp_path / "page")[0].read_text()
     assert "## Subjects" in page
     assert "| other | **100.0** (100.0–100.0) | **100.0** (100.0–100.0) | **100.0** (100.0–100.0) |" in page
-    assert "erukg suggest, labels, the package's ranking" in page
+    assert "| erukg suggest, labels |" in page
     assert "Left out: `to read`." in page
-    assert re.search(
-        r"- erukg suggest, labels and votes, the package's ranking: learned from [\d,]+ documents, \w", page
-    )
+    assert re.search(r"- erukg suggest, labels and votes: learned from [\d,]+ lessons, each a text with .*: \w", page)
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps({**run[1], "rows": [{"name": "x"}]}))
     with pytest.raises(InputError, match="is not a whole run"):
@@ -116,3 +116,26 @@ def test_annif_is_asked_for_by_its_path(inputs: dict[str, Path], tmp_path: Path)
     result = CliRunner().invoke(app, [*map(str, line), "--command", "no-such-annif", "-o", str(tmp_path / "o")])
     assert result.exit_code == 1
     assert "There is no command no-such-annif" in result.stderr
+
+
+def test_subjects_are_a_step_of_reproduce(inputs: dict[str, Path], tmp_path: Path) -> None:
+    folder, data, given = inputs["folder"], tmp_path / "data", tmp_path / "given"
+    for path in (data / "subjects", data / "vocabularies", given / "annif"):
+        path.mkdir(parents=True)
+    for name, text in (
+        ("subjects/pubmed_mesh_dev.jsonl.xz", (folder / "dev.jsonl").read_bytes()),
+        ("vocabularies/mesh_id_label_synonyms.tsv.xz", VOCABULARY.encode()),
+    ):
+        (data / name).write_bytes(lzma.compress(text))
+    (given / "tagged").symlink_to(inputs["archive"])
+    (given / "annif" / "MLLM.jsonl").write_text((folder / "other.jsonl").read_text())
+    results, steps = Results(tmp_path / "out", tmp_path / "store", quick=True), choose_steps(["subjects"])
+    parts = Parts(Given(data, model=str(inputs["model"]), subjects=given))
+    outcome = run_steps(steps, parts, results, threads=1)[0]
+    assert outcome.status == "made", outcome
+    assert list(outcome.lacking) == ["subject-ranking"]
+    report = json.loads(results.run(steps[0]).read_text())
+    assert [row["name"] for row in report["rows"]][-2:] == ["both", "Annif MLLM"]
+    assert {(c["first"], c["second"]) for c in report["comparisons"]} >= {("labels", "Annif MLLM"), ("both", "fused")}
+    assert run_steps(steps, parts, results, threads=1)[0].status == "stored"
+    assert results.runs_on_page() == [results.run(steps[0])]

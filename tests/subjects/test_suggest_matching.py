@@ -61,6 +61,13 @@ def test_labels_are_found_as_whole_words(text: str, expected: dict[str, list[str
     assert found(text) == expected
 
 
+def test_labels_of_many_words_are_found() -> None:
+    label = "international convention for the safety of life at sea and in the air above it"
+    vocabulary = Vocabulary.of([label, f"{label} and below"])
+    occurrences = find_labels(Document.parse(f"They signed the {label} in London."), vocabulary)
+    assert [vocabulary.uri(int(each)) for each in occurrences.concepts] == [label]
+
+
 def test_a_label_inside_a_longer_one_is_nested() -> None:
     occurrences = find_labels(Document.parse("Myocardial infarctions and infarction"), VOCABULARY)
     by_place = {

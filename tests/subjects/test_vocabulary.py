@@ -120,6 +120,7 @@ def test_a_list_of_tags_is_a_vocabulary() -> None:
         ([Concept("a", 7)], "label is not a string but int"),  # type: ignore[arg-type]
         ([Concept("a", "b" * 3000)], "3,000 characters"),
         (["a\0b"], "control characters"),
+        ([Concept("a\ud800b", "c")], "control characters"),
         ([Concept("a", "b", alternatives=tuple(map(str, range(20_000))))], "more than 10,000 labels"),
     ],
 )

@@ -189,6 +189,13 @@ def test_wrong_files_get_one_sentence(tmp_path: Path, name: str, content: str | 
     assert len(str(raised.value)) < 500 + len(str(path)) * 2
 
 
+def test_a_uri_that_is_none_is_taken_as_it_is_or_refused(tmp_path: Path) -> None:
+    data = files.RDF_XML.replace(b"trees/oak", b"trees, of oak")
+    found = Vocabulary.read(write(tmp_path, "spaced.rdf", data))
+    assert len(found) == 2
+    assert found.find(f"{files.BASE.removesuffix('trees/')}trees, of oak") >= 0
+
+
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "cut.ttl.gz").write_bytes(write(tmp_path, "whole.ttl.gz", files.TURTLE).read_bytes()[:100])
     for name in ("cut.ttl.gz", "nothing.ttl", "nothing.tsv", "nothing.csv"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +15,16 @@ from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
 from erukg.cli import app
 from erukg.collection import Collection, DocumentRecord, EncodedDocument, Tag, Writer
+from erukg.core.document import Document
 from erukg.errors import InputError, ModelError, TrainingError
 from erukg.subjects import SubjectRanking, Suggester, Vocabulary, vocabulary_of_tags
-from erukg.subjects.evidence import LABELS
-from erukg.training.suggest.fitting import SubjectFit, fit_archive, fit_evidence
+from erukg.subjects.evidence import Evidence, Gatherer
+from erukg.subjects.phrase_statistics import PhraseStatistics
+from erukg.training.suggest import kept
+from erukg.training.suggest.fitting import SubjectFit, fit_archive
 from erukg.training.suggest.run import SuggestOptions, train_suggest
 from erukg.training.suggest.samples import Lesson, read_lessons, tagged_texts
+from erukg.training.suggest.titles import TitledText, fit_labels, read_titles
 
 pytest.importorskip("lightgbm")
 
@@ -72,7 +77,7 @@ def lessons(archive: tuple[Path, Path], tiny_encoder: OnnxBackend) -> tuple[Sugg
     texts, bad = tagged_texts(read_documents([archive[1]]), tagged, known, 0)
     assert bad == 1
     assert len(texts) == 150
-    return suggester, read_lessons(suggester, texts, 120, 1)
+    return suggester, list(read_lessons(suggester, texts, 120, 1))
 
 
 def test_the_archive_teaches_which_labels_to_trust(lessons: tuple[Suggester, list[Lesson]], tmp_path: Path) -> None:
@@ -114,14 +119,74 @@ def test_too_few_documents_teach_nothing(lessons: tuple[Suggester, list[Lesson]]
         fit_archive(lessons[1][:10], "x", 10, FIT)
 
 
-def test_a_ranking_for_every_vocabulary_knows_no_concept(lessons: tuple[Suggester, list[Lesson]]) -> None:
-    suggester, found = lessons
-    archive = found, len(suggester.vocabulary)
-    ranking = fit_evidence([archive, archive], LABELS, FIT, "notes")
+def test_hidden_titles_teach_labels_without_any_tag(lessons: tuple[Suggester, list[Lesson]]) -> None:
+    vocabulary = Vocabulary.of(["radar", "sea ice", "model"])
+    rng = np.random.default_rng(5)
+    texts = []
+    for number in range(400):
+        title = ("radar", "sea ice")[number % 2]
+        other = "sea ice" if title == "radar" else "radar"
+        words = ["model"] * 2 + [title] * 3 + ([other] if rng.random() < 0.5 else [])
+        texts.append(TitledText(f"t{number}", "We show " + " and then ".join(words) + " .", f"On {title}"))
+    taught = read_titles(texts, vocabulary, Gatherer(vocabulary, PhraseStatistics(None, vocabulary), None))
+    assert taught.documents == 400
+    assert taught.right.sum() == 400
+    ranking = fit_labels([taught, taught], "titles")
     assert ranking.archive is None
-    assert ranking.facts["learned_from"] == "notes"
-    assert ranking.facts["documents"] == 240
+    assert ranking.facts == {"learned_from": "titles", "documents": 800}
+    assert not {"title", "title_alone"} & set(ranking.features)
     ranking.check("any", 1)
+    gather = Gatherer(vocabulary, PhraseStatistics(None, vocabulary), None)
+    evidence = gather(Document.parse("We show model and sea ice , sea ice , sea ice , radar and model ."), None)
+    odds = dict(zip((vocabulary.uri(c) for c in evidence.concepts.tolist()), ranking.log_odds(evidence), strict=True))
+    assert odds["sea ice"] > odds["radar"]
+    assert odds["sea ice"] > odds["model"]
+
+
+def test_training_goes_on_where_it_was_killed(
+    archive: tuple[Path, Path], tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection, documents = archive
+    monkeypatch.setattr(kept, "_PART", 40)
+    read = 0
+
+    class Killed(BaseException):
+        pass
+
+    def counted(done: int, of: int) -> None:
+        nonlocal read
+        read = done
+        if done == 100 and stop:
+            raise Killed
+
+    def train(out: Path) -> bytes:
+        options = SuggestOptions(fit=SubjectFit(trees=5))
+        train_suggest(
+            [documents], out, collection=collection, model=tiny_model, options=options, threads=1, on_progress=counted
+        )
+        return (out / "ranking.safetensors").read_bytes()
+
+    stop = True
+    with pytest.raises(Killed):
+        train(tmp_path / "one")
+    parts = sorted((tmp_path / ".one.lessons").iterdir())
+    assert len(parts) == 2
+    # The last part was being written when the machine went down.
+    parts[1].write_bytes(parts[1].read_bytes()[:-50])
+    asked: list[str] = []
+    evidence = Suggester.evidence
+
+    def counting(self: Suggester, item: Any) -> Evidence:
+        asked.append(item[0])
+        return evidence(self, item)
+
+    monkeypatch.setattr(Suggester, "evidence", counting)
+    stop = False
+    first = train(tmp_path / "one")
+    assert read == 150
+    assert len(asked) == 110
+    assert not (tmp_path / ".one.lessons").exists()
+    assert train(tmp_path / "two") == first
 
 
 def test_train_suggest(archive: tuple[Path, Path], tiny_model: Path, tiny_encoder: OnnxBackend, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from erukg.errors import InputError
 __all__ = ["Concept", "Entry", "VocabularyLimits", "checked", "matching_form"]
 
 _QUALIFIER = re.compile(r"(?<=\S)\s+(?:\([^()]*\)|\[[^\[\]]*\])\s*$")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+# Halves of surrogate pairs too: no file can hold them, so they would not be found again.
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _SHOWN = 60
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from erukg.collection.analysis import query_of, terms_of
 from erukg.core.document import Document
 from erukg.core.forms import is_vague
+from erukg.core.neighbours import Neighbourhood
 from erukg.subjects.matching import Occurrences, find_labels
 from erukg.subjects.phrase_statistics import Lent, PhraseStatistics
 from erukg.subjects.vocabulary import Vocabulary
@@ -47,8 +48,9 @@ LABELS = (
     "lent",
     "lent_nearest",
 )
-#: Of the votes of similar documents (`Votes`).
-VOTES = ("of_5", "of_20", "of_50", "of_all", "sharp", "nearest", "likeness", "places", "fit", "fall")
+#: Of the votes of similar documents (`Votes`), and of those that name the concept or do not, as the text
+#: (`TaggedDocuments.likewise`).
+VOTES = ("of_5", "of_20", "of_50", "of_all", "sharp", "nearest", "likeness", "places", "fit", "fall", "likewise")
 #: Of the archive: how many of its documents carry the concept, and what the votes are beside what chance gives.
 ARCHIVE = ("used", "lift", "lift_20")
 
@@ -95,12 +97,13 @@ class Gatherer:
         self._tagged = tagged
         self._labels = labels
 
-    def __call__(self, document: Document, id: str | None) -> Evidence:
+    def __call__(self, document: Document, id: str | None, found: Neighbourhood | None = None) -> Evidence:
+        """`found` are the text's neighbours in the generator's collection, if they are known already."""
         text, title = document.text, document.title
         occurrences, lent = Occurrences.none(), Lent.none()
         if self._labels:
             occurrences = _telling(find_labels(document, self._vocabulary), len(title))
-            lent = self._statistics.lent(text, id)
+            lent = self._statistics.lent(text, id, found)
         terms = terms_of(text)
         votes, unlike = None, False
         if self._tagged is not None:
@@ -116,6 +119,9 @@ class Gatherer:
         if self._tagged is None:
             parts.append(np.zeros((len(chosen), len(ARCHIVE))))
         else:
+            if votes is not None:
+                present = parts[0][:, LABELS.index("words")] > 0
+                parts[1][:, VOTES.index("likewise")] = self._tagged.likewise(votes.asked, terms, chosen, present)
             parts.append(archive_features(parts[1], self._tagged.counts[chosen], len(self._tagged.collection)))
         return Evidence(chosen, np.concatenate(parts, 1).astype(np.float32), terms, occurrences, votes, unlike)
 
@@ -181,7 +187,7 @@ def _vote_features(votes: Votes | None, chosen: NDArray[np.int64]) -> Floats:
     out[:, VOTES.index("nearest")] = _FAR
     if votes is None:
         return out
-    out[:, -2:] = votes.fit, votes.fall
+    out[:, VOTES.index("fit")], out[:, VOTES.index("fall")] = votes.fit, votes.fall
     at = np.searchsorted(votes.concepts, chosen)
     known = np.flatnonzero(np.isin(chosen, votes.concepts))
     rows = at[known]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.acronyms import find_acronyms
-from erukg.core.document import LONGEST_RUN, Document
+from erukg.core.document import Document
 from erukg.core.folding import fold
 from erukg.core.hashing import hash_phrases, hash_runs
 from erukg.core.lexicon import FUNCTION_WORDS, NEVER
@@ -24,6 +24,8 @@ __all__ = ["Occurrences", "find_labels"]
 
 Ints: TypeAlias = NDArray[np.int64]
 
+# Labels of more words are not looked for.
+_LONGEST = 16
 # A label in capitals that is no longer than this is an acronym: "AIDS" is not meant where a text says "aids".
 _LONGEST_ACRONYM = 7
 _COMMON = FUNCTION_WORDS | NEVER | STOP_WORDS
@@ -155,15 +157,15 @@ def _plainly_meant(found: dict[int, int], vocabulary: Vocabulary, document: Docu
 
 def _known_ranges(document: Document, folds: NDArray[np.uint64]) -> Iterator[_Range]:
     """Where something folds to a label, in the order of the text; in American or British spelling if in no other."""
-    hashes = document.run_hashes
+    tokens = document.layout.tokens
+    hashes = hash_runs(tokens, _LONGEST)
     if not hashes.size or not len(folds):
         return
-    tokens = document.layout.tokens
     found = {(a, b): int(hashes[a, b - a - 1]) for a, b in _look_up(hashes, folds)}
     for respelt in (american(tokens), british(tokens)):
         changed = np.array([new != old for new, old in zip(respelt, tokens, strict=True)])
         if changed.any():
-            others = hash_runs(respelt, LONGEST_RUN)
+            others = hash_runs(respelt, _LONGEST)
             others[others == hashes] = 0
             for a, b in _look_up(others, folds):
                 found.setdefault((a, b), int(others[a, b - a - 1]))
@@ -186,7 +188,7 @@ def _look_up(hashes: NDArray[np.uint64], folds: NDArray[np.uint64]) -> Iterator[
     """The runs of tokens, as ranges, whose hash is that of a label."""
     flat = hashes.ravel()
     place = np.minimum(np.searchsorted(folds, flat), len(folds) - 1)
-    at, more = np.divmod(np.flatnonzero((folds[place] == flat) & (flat != 0)), LONGEST_RUN)
+    at, more = np.divmod(np.flatnonzero((folds[place] == flat) & (flat != 0)), _LONGEST)
     return zip(at.tolist(), (at + more + 1).tolist(), strict=True)
 
 

@@ -15,11 +15,11 @@ from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Neighbourhood
 from erukg.subjects.vocabulary import Vocabulary
 
-__all__ = ["Lent", "PhraseStatistics", "Usage"]
+__all__ = ["NEIGHBOURS", "Lent", "PhraseStatistics", "Usage"]
 
 _REMEMBERED = 1 << 16
-# Neighbours in the collection that are asked for their phrases.
-_NEIGHBOURS = 400
+#: Neighbours in the collection that are asked for their phrases.
+NEIGHBOURS = 400
 
 
 class Usage(NamedTuple):
@@ -79,11 +79,15 @@ class PhraseStatistics:
             self._known = known
         return [known[each] for each in folds]
 
-    def lent(self, text: str, id: str | None) -> Lent:
-        """Concepts that the phrases of similar documents speak for; none for texts unlike all of them."""
+    def lent(self, text: str, id: str | None, found: Neighbourhood | None = None) -> Lent:
+        """Concepts that the phrases of similar documents speak for; none for texts unlike all of them.
+
+        Those documents are searched for unless `found` has them.
+        """
         if self._collection is None or not np.any(self._concepts >= 0):
             return Lent.none()
-        found = self._collection.neighbourhood(text, _NEIGHBOURS, exclude=id)
+        if found is None:
+            found = self._collection.neighbourhood(text, NEIGHBOURS, exclude=id)
         if not len(found.phrase_ids) or found.support is None or (found.fit is not None and found.fit < 0):
             return Lent.none()
         return self._among(found)

@@ -22,10 +22,11 @@ from erukg.core.word_classes import NAMING, NOUNS
 from erukg.errors import InputError
 from erukg.subjects.concepts import Concept
 from erukg.subjects.evidence import Evidence, Gatherer
+from erukg.subjects.joining import joint_odds, label_odds
 from erukg.subjects.learned import SubjectRanking
 from erukg.subjects.matching import Occurrences
 from erukg.subjects.new_terms import NewTerms
-from erukg.subjects.phrase_statistics import PhraseStatistics
+from erukg.subjects.phrase_statistics import NEIGHBOURS, PhraseStatistics
 from erukg.subjects.results import Match, NewTerm, Suggestion, Suggestions
 from erukg.subjects.vocabulary import Vocabulary
 from erukg.subjects.votes import TaggedDocuments
@@ -101,14 +102,12 @@ class Suggester:
         background = generator.background if isinstance(generator.background, Collection) else None
         statistics = PhraseStatistics(background, vocabulary)
         self._gather = Gatherer(vocabulary, statistics, self._votes, labels=uses != "neighbours")
-        self.ranking = ranking
         self._by_labels = SubjectRanking.load(_RANKINGS / "labels")
+        self._learned = ranking
+        self.ranking = None if uses == "neighbours" else ranking or self._by_labels
         self._archive_share = 1.0
-        if ranking is None and uses != "neighbours":
-            self.ranking = self._by_labels
-            if tagged is not None and self._votes is not None:
-                self.ranking = SubjectRanking.load(_RANKINGS / "both")
-                self._archive_share = len(tagged) / (len(tagged) + _SMALL_ARCHIVE)
+        if ranking is None and tagged is not None and self._votes is not None:
+            self._archive_share = len(tagged) / (len(tagged) + _SMALL_ARCHIVE)
         self._new_terms = NewTerms(vocabulary)
 
     def suggest(
@@ -131,12 +130,20 @@ class Suggester:
         if not 0 <= min_confidence <= 1:
             raise InputError(f"min_confidence must be a number from 0 to 1, not {min_confidence!r}.")
         document = given.parsed or Document.parse(given.text)
-        evidence = self._gather(document, given.id)
-        chosen = self._suggestions(document, evidence, top_k, max(min_confidence, _LEAST))
-        terms: tuple[NewTerm, ...] = ()
+        keyphrases, found, tags = None, None, None
         if new_terms:
-            found = self.generator.generate(document, new_terms + _SPARE, id=given.id)
-            terms = self._new_terms.choose(found, set(evidence.occurrences.folds), new_terms)
+            # One look at the generator's collection and one run of the model serve concepts and terms alike.
+            generator, settings = self.generator, self.generator.settings
+            prepared = generator.prepare(replace(given, parsed=document), settings)
+            encoding = generator.backend.encode(prepared.pieces, prepared.terms)
+            keyphrases = generator.complete(prepared, encoding, new_terms + _SPARE, settings)
+            found = prepared.neighbourhood if settings.neighbours == NEIGHBOURS else None
+            tags = encoding.tags
+        evidence = self._gather(document, given.id, found)
+        chosen = self._suggestions(document, evidence, top_k, max(min_confidence, _LEAST), tags)
+        terms: tuple[NewTerm, ...] = ()
+        if keyphrases is not None:
+            terms = self._new_terms.choose(keyphrases, set(evidence.occurrences.folds), new_terms)
         notices = notices_of(document, self.generator.language_of)
         if evidence.unlike:
             notices += (unlike_tagged(),)
@@ -172,16 +179,17 @@ class Suggester:
         """
         if self.ranking is None:
             return evidence.column("sharp").astype(np.float64)
-        if evidence.unlike:
-            return _probability(self._by_labels.log_odds(evidence))
-        sure = _probability(self.ranking.log_odds(evidence))
-        if self._archive_share == 1:
-            return sure
-        named = evidence.present | (evidence.column("lent") > 0)
-        alone = np.where(named, _probability(self._by_labels.log_odds(evidence)), 0)
-        return self._archive_share * sure + (1 - self._archive_share) * np.maximum(sure, alone)
+        alone = label_odds(self._by_labels, evidence)
+        if evidence.unlike or self._votes is None:
+            return _probability(alone)
+        if self._learned is not None:
+            return _probability(self._learned.log_odds(evidence))
+        sure = _probability(joint_odds(alone, evidence))
+        return self._archive_share * sure + (1 - self._archive_share) * np.maximum(sure, _probability(alone))
 
-    def _suggestions(self, document: Document, evidence: Evidence, top_k: int, least: float) -> tuple[Suggestion, ...]:
+    def _suggestions(
+        self, document: Document, evidence: Evidence, top_k: int, least: float, tags: NDArray[np.int8] | None
+    ) -> tuple[Suggestion, ...]:
         if not len(evidence):
             return ()
         confidence = self.confidence(evidence)
@@ -189,7 +197,7 @@ class Suggester:
         voted = evidence.column("of_all")[order] > 0
         order = order[confidence[order] >= np.where(voted | evidence.present[order], least, max(least, _LEAST_LENT))]
         doubted = order[: _DOUBTED * top_k]
-        order = np.concatenate((doubted[~self._misread(document, evidence, doubted)], order[_DOUBTED * top_k :]))[
+        order = np.concatenate((doubted[~self._misread(document, evidence, doubted, tags)], order[_DOUBTED * top_k :]))[
             :top_k
         ]
         sources = self._sources(evidence, order)
@@ -210,16 +218,22 @@ class Suggester:
             )
         return tuple(out)
 
-    def _misread(self, document: Document, evidence: Evidence, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the concepts in these rows stand in the text only as another kind of word than their label is."""
+    def _misread(
+        self, document: Document, evidence: Evidence, rows: NDArray[np.int64], tags: NDArray[np.int8] | None
+    ) -> NDArray[np.bool_]:
+        """Which of the concepts in these rows stand in the text only as another kind of word than their label is.
+
+        `tags` are the classes of the text's words, if the model has read them already.
+        """
         found = evidence.occurrences
         single = np.isin(found.concepts, evidence.concepts[rows]) & (np.diff(found.words, axis=1)[:, 0] == 1)
         alone = (evidence.column("words")[rows] == 1) & (evidence.column("of_20")[rows] == 0)
         out = np.zeros(len(rows), np.bool_)
         if not alone.any() or not single.any():
             return out
-        pieces = self.generator.backend.pieces(document.words)
-        tags = self.generator.backend.encode(pieces, np.empty(0, np.int32)).tags
+        if tags is None:
+            pieces = self.generator.backend.pieces(document.words)
+            tags = self.generator.backend.encode(pieces, np.empty(0, np.int32)).tags
         for k in np.flatnonzero(alone).tolist():
             own = np.flatnonzero(found.concepts == evidence.concepts[rows[k]])
             out[k] = not any(self._reads_as_label(document, found, int(each), tags) for each in own)

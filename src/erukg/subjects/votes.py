@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.collection import Collection
-from erukg.collection.analysis import Query
+from erukg.collection.analysis import Query, terms_of
 from erukg.collection.likeness import NEAREST
 from erukg.collection.search import idf
 from erukg.core.neighbours import Source
+from erukg.subjects.concepts import matching_form
 from erukg.subjects.vocabulary import Vocabulary
 
-__all__ = ["NEIGHBOURS", "TaggedDocuments", "Votes"]
+__all__ = ["NEIGHBOURS", "Asked", "TaggedDocuments", "Votes"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Terms: TypeAlias = NDArray[np.uint64]
@@ -25,7 +26,12 @@ Terms: TypeAlias = NDArray[np.uint64]
 #: How many of the most similar documents vote, and how many of them are looked at by themselves.
 NEIGHBOURS, _FEW = 100, (5, 20, 50)
 # So many are found by BM25, which favours long documents; by the power of their length they stand back.
-_FOUND, _LENGTH, _SHORTEST = 150, 0.3, 20
+_FOUND, _LENGTH, _SHORTEST = 450, 0.3, 20
+# So many are asked about a concept that few name, and how much less those count that are less alike.
+_ASKED, _ASKED_SHARPNESS, _SHARPNESS_OF_LIKES = 300, 4, 2
+# What is known before any document is asked counts as this many: that one in ten indexers chooses what a text names,
+# that none chooses what it does not, and then what all that are asked say.
+_NAMED, _DOUBT, _FEW_DOUBT = 0.1, 5.0, 1.5
 # A word counts for the root of its occurrences, doubly in the title; a rare one for more than its idf.
 _IN_TITLE, _RARITY = 2.0, 0.3
 # Counts of words are whole numbers to a collection.
@@ -58,6 +64,16 @@ class Votes:
     documents: NDArray[np.int64]
     weights: Floats
     carriers: tuple[NDArray[np.int64], NDArray[np.int64]]
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The neighbours that are asked about concepts, the most alike first: how alike, and the concepts they carry."""
+
+    documents: NDArray[np.int64]
+    scores: Floats
+    carried: tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class TaggedDocuments:
@@ -67,6 +83,7 @@ class TaggedDocuments:
         self.collection = collection
         self._vocabulary = vocabulary
         self._known: dict[tuple[str, str], int] = {}
+        self._terms: dict[int, list[NDArray[np.uint64]]] = {}
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -107,7 +124,7 @@ class TaggedDocuments:
             return None
         lengths = np.maximum(self.collection.lengths(hits.documents), _SHORTEST)
         scores = hits.scores.astype(np.float64) / lengths**_LENGTH
-        order = np.argsort(-scores, kind="stable")[:NEIGHBOURS]
+        order = np.argsort(-scores, kind="stable")[:_ASKED]
         tags = self.collection.tags_of(hits.documents[order])
         held = [sorted({c for tag in each if (c := self.concept(tag.uri, tag.label)) >= 0}) for each in tags]
         kept = np.flatnonzero([len(each) > 0 for each in held])
@@ -116,11 +133,14 @@ class TaggedDocuments:
         documents, scores = hits.documents[order][kept], scores[order][kept]
         places = np.repeat(np.arange(len(kept)), [len(held[k]) for k in kept])
         flat = np.array([concept for k in kept.tolist() for concept in held[k]], np.int64)
+        asked = Asked(documents, scores, (flat, places))
+        documents, scores = documents[:NEIGHBOURS], scores[:NEIGHBOURS]
+        flat, places = flat[places < NEIGHBOURS], places[places < NEIGHBOURS]
         concepts, row = np.unique(flat, return_inverse=True)
         n = len(concepts)
         shares = np.stack([_voted(scores[:few], places, row, n) for few in (*_FEW, NEIGHBOURS)], 1)
         sharp = (scores / scores[0]) ** _SHARPNESS
-        nearest = np.full(n, len(kept))
+        nearest = np.full(n, len(scores))
         np.minimum.at(nearest, row, places)
         # What a document as long as this text would score that said the same.
         own = max(int(text.counts.sum()), _SHORTEST) ** _LENGTH
@@ -137,7 +157,49 @@ class TaggedDocuments:
             documents=documents,
             weights=sharp / sharp.sum(),
             carriers=(row, places),
+            asked=asked,
         )
+
+    def likewise(self, asked: Asked, terms: Terms, concepts: NDArray[np.int64], present: NDArray[np.bool_]) -> Floats:
+        """How likely each of some concepts, ascending, is to be carried by documents like the text that name it, or
+        that do not name it, as the text does or does not: what a text names is given more readily, and whatever is
+        given without a name, as "Humans" is, is told from what is not.
+        """
+        carried = np.zeros((len(concepts), len(asked.documents)), np.bool_)
+        flat, places = asked.carried
+        at = np.searchsorted(concepts, flat)
+        known = np.flatnonzero(np.isin(flat, concepts))
+        carried[at[known], places[known]] = True
+        naming = self._naming(asked.documents, terms, concepts)
+        same = naming[:, :-1] == (naming[:, -1] | present)[:, None]
+        right, alike = carried & same, asked.scores / asked.scores[0]
+        expected: Floats = np.where(present, _NAMED, 0.0)
+        for weights, doubt in (
+            (alike**_ASKED_SHARPNESS, _DOUBT),
+            (np.where(np.arange(len(alike)) < NEIGHBOURS, alike**_SHARPNESS_OF_LIKES, 0), _FEW_DOUBT),
+        ):
+            expected = (right @ weights + doubt * expected) / (same @ weights + doubt)
+        return expected
+
+    def _naming(self, documents: NDArray[np.int64], terms: Terms, concepts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the documents, and last of all the text, have all words of a label of each concept, a row each."""
+        labels = [self._label_terms(concept) for concept in concepts.tolist()]
+        words = [label for each in labels for label in each]
+        every, place = np.unique(np.concatenate([np.empty(0, np.uint64), *words]), return_inverse=True)
+        held = np.concatenate((self.collection.holding(documents, every), np.isin(every, terms)[:, None]), 1)
+        whole = np.logical_and.reduceat(held[place], np.cumsum([0, *map(len, words[:-1])]), 0) if words else held
+        out = np.zeros((len(concepts), held.shape[1]), np.bool_)
+        np.logical_or.at(out, np.repeat(np.arange(len(labels)), [len(each) for each in labels]), whole)
+        return out
+
+    def _label_terms(self, concept: int) -> list[NDArray[np.uint64]]:
+        """The terms of each of a concept's labels, of those with the same ones the first."""
+        found = self._terms.get(concept)
+        if found is None:
+            texts = (self._vocabulary.label_text(int(label)) for label in self._vocabulary.labels_of(concept))
+            terms = (np.unique(terms_of(matching_form(text))) for text in texts)
+            found = self._terms[concept] = list({each.tobytes(): each for each in terms if len(each)}.values())
+        return found
 
     def sources(self, votes: Votes, rows: Sequence[int], most: int) -> list[tuple[Source, ...]]:
         """The nearest carriers of the concepts in these rows of the votes."""

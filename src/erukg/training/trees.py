@@ -24,11 +24,13 @@ def grow_trees(
     seed: int,
     features_of_tree: float,
     directions: Sequence[int] | None = None,
+    weights: NDArray[np.float32] | None = None,
 ) -> Trees:
     """Trees whose sum is the logarithm of the odds that a row is right; deterministic.
 
     `least` is how many rows a leaf has at least, `features_of_tree` the share of the features that each tree may ask
-    for. With `directions`, a feature of direction 1 never speaks against a row, and one of -1 never for it.
+    for. With `directions`, a feature of direction 1 never speaks against a row, and one of -1 never for it. `weights`
+    say how much each row counts.
     """
     import lightgbm
 
@@ -48,7 +50,7 @@ def grow_trees(
     }
     if directions is not None:
         parameters["monotone_constraints"] = list(directions)
-    booster = lightgbm.train(parameters, lightgbm.Dataset(features, right.astype(np.int32)), trees)
+    booster = lightgbm.train(parameters, lightgbm.Dataset(features, right.astype(np.int32), weight=weights), trees)
     return flatten(booster.dump_model()["tree_info"])
 
 

@@ -1,6 +1,6 @@
 """How long `suggest` takes beside `generate`: turn by turn on the same texts, so that a busy machine slows both.
 
-python -m erukg.research.benchmark.suggest_timing TEXTS --vocabulary V [--collection TAGGED] [--ranking R]
+python -m erukg.research.benchmark.suggest_timing TEXTS --vocabulary V [--collection TAGGED] [--ranking R] [-o RUN]
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
+from pathlib import Path
 
 from erukg.generator import KeyphraseGenerator
 from erukg.io import InputDocument, read_documents
+from erukg.research.evaluation.reporting import report_head, write_json
 from erukg.subjects import Suggester
 
 __all__ = ["compare", "main"]
@@ -51,11 +53,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ranking")
     parser.add_argument("--documents", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args(arguments)
     rows = islice((row for row in read_documents(given.texts) if isinstance(row, InputDocument)), given.documents)
     generator = KeyphraseGenerator.from_pretrained()
-    suggester = generator.suggester(given.vocabulary, tagged=given.collection, ranking=given.ranking)
-    print(json.dumps(compare(generator, suggester, [row.text for row in rows], given.rounds)))
+    texts = [row.text for row in rows]
+    ways: dict[str, dict[str, str]] = {"labels": {}}
+    if given.collection is not None:
+        ways["both"] = {"tagged": given.collection}
+    if given.ranking is not None:
+        ways["learned"] = {"tagged": given.collection, "ranking": given.ranking}
+    found = {}
+    for name, options in ways.items():
+        suggester = generator.suggester(given.vocabulary, tagged=options.get("tagged"), ranking=options.get("ranking"))
+        found[name] = {"concepts": len(suggester.vocabulary), **compare(generator, suggester, texts, given.rounds)}
+    report = {**report_head("suggest-timing"), "rows": found}
+    print(json.dumps(found))
+    if given.output is not None:
+        write_json(report, given.output)
     return 0
 
 

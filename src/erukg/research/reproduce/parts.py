@@ -26,6 +26,7 @@ _CODE_OF_TASKS = {
     "ablations": (f"{_EVALUATION}/retrieval",),
     "speed": ("research/benchmark",),
     "throughput": ("research/benchmark",),
+    "subjects": (f"{_EVALUATION}/subjects", "subjects"),
 }
 
 
@@ -42,9 +43,10 @@ class Given:
     variants: Path | None = None
     paper_collection: Path | None = None
     tagger: str | None = None
+    subjects: Path | None = None
 
     def __post_init__(self) -> None:
-        for name in ("data", "baselines", "vectors", "variants", "paper_collection"):
+        for name in ("data", "baselines", "vectors", "variants", "paper_collection", "subjects"):
             path = getattr(self, name)
             if path is not None and not path.is_dir():
                 what = "data" if name == "data" else f"--{name.replace('_', '-')}"
@@ -152,7 +154,7 @@ def corpus_files(folder: Path) -> list[Path]:
 
 
 def _places(given: Given) -> dict[str, Path | None]:
-    data, variants, baselines = given.data, given.variants, given.baselines
+    data, variants, baselines, subjects = given.data, given.variants, given.baselines, given.subjects
     return {
         "test": data and data / "keyphrases" / "test",
         "dev": data and data / "keyphrases" / "dev",
@@ -165,6 +167,11 @@ def _places(given: Given) -> dict[str, Path | None]:
         "paper-collection": given.paper_collection,
         "fp32": variants and variants / "fp32",
         "variants": variants and variants / "models",
+        "subjects": data and data / "subjects" / "pubmed_mesh_dev.jsonl.xz",
+        "mesh": data and data / "vocabularies" / "mesh_id_label_synonyms.tsv.xz",
+        "tagged": subjects and subjects / "tagged",
+        "subject-ranking": subjects and subjects / "ranking",
+        "annif": subjects and subjects / "annif",
         **{name: baselines and baselines / name for name in BASELINES},
     }
 

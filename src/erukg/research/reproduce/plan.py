@@ -8,7 +8,7 @@ from string import Formatter
 
 from erukg.errors import InputError, did_you_mean
 
-__all__ = ["BASELINES", "OTHER_RUNS", "PARTS", "STEPS", "Part", "Step", "choose_steps", "parts_of"]
+__all__ = ["BASELINES", "PARTS", "STEPS", "Part", "Step", "choose_steps", "parts_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ PARTS = {
         "models trained without one type of reference",
         "--variants FOLDER, in it models/NAME and perhaps collections/NAME",
     ),
+    "subjects": Part("documents with the concepts that indexers chose", "DATA/subjects/pubmed_mesh_dev.jsonl.xz"),
+    "mesh": Part("MeSH with synonyms", "DATA/vocabularies/mesh_id_label_synonyms.tsv.xz"),
+    "tagged": Part("an archive, by erukg collection build --tags subjects", "--subjects FOLDER, in it tagged"),
+    "subject-ranking": Part("a ranking, by erukg train suggest", "--subjects FOLDER, in it ranking"),
+    "annif": Part("what Annif suggests, by erukg evaluate annif", "--subjects FOLDER, in it annif/NAME.jsonl"),
     **{name: Part(what, f"--baselines FOLDER, in it {name}") for name, what in BASELINES.items()},
 }
 
@@ -287,6 +292,13 @@ STEPS: tuple[Step, ...] = (
         rows=(_GENERATE,),
     ),
     Step(
+        name="subjects",
+        task="subjects",
+        needs=("subjects", "mesh", "tagged"),
+        uses=("subject-ranking", "annif"),
+        fills=("docs/suggest.md: How good it is", "results: Subjects"),
+    ),
+    Step(
         name="dev",
         task="keyphrases",
         needs=("dev",),
@@ -296,10 +308,6 @@ STEPS: tuple[Step, ...] = (
     ),
 )
 """In the order in which they are run and shown."""
-
-#: Runs that a command of their own makes and the page shows where they are there: `erukg evaluate subjects`, whose rows
-#: need a ranking learned before and other programs' predictions.
-OTHER_RUNS = ("subjects",)
 
 
 def choose_steps(names: Sequence[str]) -> list[Step]:

@@ -16,7 +16,7 @@ from erukg.research.evaluation.reporting import write_json
 from erukg.research.evaluation.results import write_results
 from erukg.research.evaluation.results.front_page import write_front_page
 from erukg.research.reproduce.parts import Parts
-from erukg.research.reproduce.plan import OTHER_RUNS, PARTS, STEPS, Step
+from erukg.research.reproduce.plan import PARTS, STEPS, Step
 from erukg.research.reproduce.tasks import TASKS, Work
 
 __all__ = ["KEPT", "MADE", "NOT_RUN", "STORED", "Outcome", "Results", "run_steps"]
@@ -69,7 +69,6 @@ class Results:
 
     def runs_on_page(self) -> list[Path]:
         runs = [self.run(step) for step in STEPS if step.on_page]
-        runs += [self.folder / "runs" / f"{name}.json" for name in OTHER_RUNS]
         return [path for path in runs if path.is_file()]
 
     def write_pages(self, readme: Path | None = None) -> list[Path]:

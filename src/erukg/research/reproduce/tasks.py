@@ -29,6 +29,16 @@ _TYPES = {
     "no-citation": "without citations",
     "no-title": "without titles",
 }
+# Rows of the subjects that are compared.
+_COMPARED = (
+    ("labels", "Annif MLLM"),
+    ("both", "Annif Omikuji"),
+    ("learned", "Annif Omikuji"),
+    ("learned", "both"),
+    ("both", "fused"),
+    ("both", "neighbours"),
+    ("labels", "label match"),
+)
 
 
 @dataclass(frozen=True)
@@ -173,6 +183,34 @@ def _throughput(work: Work) -> Mapping[str, Any]:
     return _timed(work, "throughput", _TIMED_EACH)
 
 
+def _subjects(work: Work) -> Mapping[str, Any]:
+    from erukg.collection import Collection
+    from erukg.generator import KeyphraseGenerator
+    from erukg.research.evaluation import subjects as wing
+    from erukg.research.evaluation.subjects.report import to_json
+    from erukg.subjects.learned import SubjectRanking
+    from erukg.subjects.vocabulary import Vocabulary
+
+    parts = work.parts
+    documents = wing.load_tagged(parts.path("subjects"), "subjects", work.limit)
+    tagged, vocabulary = Collection.open(parts.path("tagged")), Vocabulary.load(parts.path("mesh"))
+    ranking = SubjectRanking.load(parts.path("subject-ranking")) if "subject-ranking" in parts else None
+    given = wing.Parts(
+        lambda: KeyphraseGenerator.from_pretrained(parts.given.model), vocabulary, tagged, ranking, work.threads
+    )
+    others = sorted(parts.path("annif").glob("*.jsonl")) if "annif" in parts else []
+    names = [name for name in wing.ROWS if name != "learned" or ranking is not None]
+    rows = wing.make_rows(names, given, [f"Annif {path.stem}={path}" for path in others])
+    known = {row.name for row in rows}
+    pairs = [pair for pair in _COMPARED if known.issuperset(pair)]
+    counts, left = tagged.tag_counts(), wing.CHECK_TAGS["mesh"]
+    results = wing.evaluate(
+        rows, documents, counts, left, work.store / "subjects", lambda row, *done: work.progress(row, "", *done)
+    )
+    archive = {"documents": len(tagged), "tags": len(counts)}
+    return to_json(documents, archive, left, results, wing.compare(results, pairs, work.samples, 0), work.samples, 0)
+
+
 def _timed(work: Work, part: str, each: int, against: tuple[str, ...] = ()) -> Mapping[str, Any]:
     """A part of the benchmark, over the first documents of the four sets that the paper times."""
     given = work.parts.given
@@ -199,5 +237,6 @@ TASKS: Mapping[str, Task] = {
     "calibration": _calibration,
     "speed": _speed,
     "throughput": _throughput,
+    "subjects": _subjects,
 }
 """By task what a step's run is made by: plain data, as the commands write it with -o."""

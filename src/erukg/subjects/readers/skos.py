@@ -186,11 +186,12 @@ def _entries(things: _Things, wanted: Wanted, path: Path) -> Iterator[Entry]:
     languages: set[str] = set()
     number = 0
     report = wanted.report
+    nameless = require("rdflib", "skos", "Reading SKOS").BNode
     for node, found in things.concepts():
         if found.gone:
             report.deprecated += 1
             continue
-        if node.n3().startswith("_:"):
+        if isinstance(node, nameless):
             report.unnamed += 1
             continue
         labels = _chosen(found.preferred, language)

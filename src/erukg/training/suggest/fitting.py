@@ -6,14 +6,12 @@ none of them is asked about itself, the documents are dealt into parts, and each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.trees import Trees
 from erukg.errors import TrainingError
 from erukg.subjects.associations import Associations
 from erukg.subjects.evidence import ARCHIVE, LABELS, VOTES, archive_features
@@ -22,21 +20,12 @@ from erukg.training.suggest.profiles import TextSpace, fit_profiles, text_space
 from erukg.training.suggest.samples import Lesson
 from erukg.training.trees import grow_trees
 
-__all__ = ["SubjectFit", "fit_archive", "fit_evidence", "fit_package", "grow"]
+__all__ = ["SubjectFit", "fit_archive"]
 
 _PARTS = 5
 # A concept is given with another if so many documents show it; and their share counts as if so many more did not.
 _TOGETHER, _DOUBT = 2, 3
 _FEWEST = 50
-# Evidence that can only speak for a concept (1) or against it (-1). Trees that know this learn less of the vocabulary
-# at hand by heart, which is wanted of those that are to serve others.
-_DIRECTIONS = {
-    **dict.fromkeys(
-        ("alone", "part", "title_alone", "title", "preferred", "labels", "titled", "lent", "lent_nearest"), 1
-    ),
-    **dict.fromkeys(("before", "shared", "frequency", "nearest"), -1),
-    **dict.fromkeys(("of_5", "of_20", "of_50", "of_all", "sharp", "likeness", "places", "lift", "lift_20"), 1),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +38,6 @@ class SubjectFit:
     least: int = 50
     width: int = 400
     seed: int = 0
-
-
-_PACKAGE_LABELS = SubjectFit(trees=150, leaves=15)
-_PACKAGE_BOTH = SubjectFit(trees=200, leaves=15)
 
 
 def fit_archive(lessons: list[Lesson], vocabulary: str, concepts: int, fit: SubjectFit) -> SubjectRanking:
@@ -76,83 +61,19 @@ def fit_archive(lessons: list[Lesson], vocabulary: str, concepts: int, fit: Subj
         np.isin(lesson.seen, lesson.concepts) for lesson in map(lessons.__getitem__, taught) if lesson.seen is not None
     ]
     names = (*LABELS, *VOTES, *ARCHIVE, *LEARNED)
-    trees = grow(np.concatenate([features[n] for n in taught]), np.concatenate(right), names, fit)
-    known = _know(lessons, np.arange(len(lessons)), space, concepts)
-    facts = {"documents": len(lessons), "taught": len(taught), **asdict(fit)}
-    return SubjectRanking(trees, names, vocabulary, known, facts)
-
-
-def fit_package(archives: Sequence[tuple[list[Lesson], int]], learned_from: str) -> dict[str, SubjectRanking]:
-    """The rankings that come with the package, by the names of their folders in `assets/subjects`.
-
-    They are learned from several archives at once, each given with the number of concepts of its vocabulary.
-    """
-    labels = fit_evidence(archives, LABELS, _PACKAGE_LABELS, learned_from)
-    both = fit_evidence(archives, (*LABELS, *VOTES, "lift", "lift_20"), _PACKAGE_BOTH, learned_from)
-    return {"labels": labels, "both": both}
-
-
-def fit_evidence(
-    archives: Sequence[tuple[list[Lesson], int]], names: tuple[str, ...], fit: SubjectFit, learned_from: str
-) -> SubjectRanking:
-    """A ranking by some of the evidence alone, that knows no concept and serves every vocabulary.
-
-    Without votes among the names, concepts that only votes speak for are left out.
-    """
-    samples = [_samples(lessons, names, concepts) for lessons, concepts in archives]
-    features, right = (np.concatenate(arrays) for arrays in zip(*samples, strict=True))
-    taught = sum(lesson.seen is not None for lessons, _ in archives for lesson in lessons)
-    facts = {"learned_from": learned_from, "documents": taught, **asdict(fit)}
-    return SubjectRanking(grow(features, right, names, fit, directed=True), names, facts=facts)
-
-
-def _samples(
-    lessons: list[Lesson], names: tuple[str, ...], concepts: int
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """The evidence that the documents of an archive give, and what of it is right."""
-    every = (*LABELS, *VOTES, *ARCHIVE)
-    features: list[NDArray[np.float32]] = []
-    right: list[NDArray[np.bool_]] = []
-    for each in range(_PARTS):
-        others = [lesson for n, lesson in enumerate(lessons) if n % _PARTS != each]
-        used = _statistics(others, concepts, len(lessons) / len(others)).used
-        for lesson in lessons[each::_PARTS]:
-            if lesson.seen is None or lesson.features is None:
-                continue
-            votes = lesson.features[:, len(LABELS) :].astype(np.float64)
-            archive = archive_features(votes, used[lesson.seen].astype(np.float64), len(lessons))
-            found = np.concatenate((lesson.features, archive.astype(np.float32)), 1)
-            known = np.ones(len(found), np.bool_)
-            if not set(names) & set(VOTES):
-                known = (found[:, every.index("words")] > 0) | (found[:, every.index("lent")] > 0)
-            features.append(found[known][:, [every.index(name) for name in names]])
-            right.append(np.isin(lesson.seen[known], lesson.concepts))
-    return np.concatenate(features), np.concatenate(right)
-
-
-def grow(
-    features: NDArray[np.float32],
-    right: NDArray[np.bool_],
-    names: tuple[str, ...],
-    fit: SubjectFit,
-    *,
-    directed: bool = False,
-) -> Trees:
-    """Trees whose sum is the logarithm of the odds that a concept is right; deterministic.
-
-    With `directed`, evidence that speaks for concepts never speaks against one.
-    """
-    return grow_trees(
-        features,
-        right,
+    trees = grow_trees(
+        np.concatenate([features[n] for n in taught]),
+        np.concatenate(right),
         trees=fit.trees,
         leaves=fit.leaves,
         rate=fit.rate,
         least=fit.least,
         seed=fit.seed,
         features_of_tree=0.5,
-        directions=[_DIRECTIONS.get(name, 0) if directed else 0 for name in names],
     )
+    known = _know(lessons, np.arange(len(lessons)), space, concepts)
+    facts = {"documents": len(lessons), "taught": len(taught), **asdict(fit)}
+    return SubjectRanking(trees, names, vocabulary, known, facts)
 
 
 def _statistics(lessons: list[Lesson], concepts: int, scale: float) -> ConceptStatistics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from erukg.subjects import Suggester, Vocabulary
 from erukg.subjects.votes import TaggedDocuments
 from erukg.training.folders import new_folder
 from erukg.training.suggest.fitting import SubjectFit, fit_archive
+from erukg.training.suggest.kept import kept_folder, kept_lessons
 from erukg.training.suggest.samples import read_lessons, tagged_texts
 
 __all__ = ["SuggestOptions", "SuggestReport", "train_suggest"]
@@ -54,7 +56,8 @@ def train_suggest(
 ) -> SuggestReport:
     """Learn to rank the concepts of a vocabulary from a tagged collection and the files it was built from.
 
-    Without a vocabulary the collection's own tags are ranked. `out` gets the ranking, a folder for `suggest`.
+    Without a vocabulary the collection's own tags are ranked. `out` gets the ranking, a folder for `suggest`. A run
+    that was stopped goes on where it was when it is started again.
     """
     chosen = options or SuggestOptions()
     if out.exists() and not overwrite:
@@ -74,9 +77,25 @@ def train_suggest(
             "give the files that the collection was built from, and the vocabulary that its tags are of."
         )
     texts = texts[: chosen.most]
-    progress = None if on_progress is None else lambda done: on_progress(done, len(texts))
-    lessons = read_lessons(suggester, texts, chosen.documents, threads, progress)
+    made_from = (
+        generator.backend.term_space,
+        str(chosen.documents),
+        suggester.vocabulary.fingerprint,
+        *(f"{file.bytes} {file.crc32}" for file in tagged.manifest.files),
+    )
+    kept = kept_folder(out)
+    lessons = []
+    for lesson in kept_lessons(
+        kept,
+        made_from,
+        texts,
+        lambda first, last: read_lessons(suggester, texts[first:last], chosen.documents - first, threads),
+    ):
+        lessons.append(lesson)
+        if on_progress is not None:
+            on_progress(len(lessons), len(texts))
     ranking = fit_archive(lessons, suggester.vocabulary.fingerprint, len(suggester.vocabulary), chosen.fit)
     with new_folder(out, overwrite) as part:
         ranking.save(part)
+    shutil.rmtree(kept, ignore_errors=True)
     return SuggestReport(len(lessons), int(ranking.facts["taught"]), bad)

@@ -5,7 +5,7 @@ A document never votes for itself, so that its evidence is that of a text which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,12 +84,8 @@ def tagged_texts(
 
 
 def read_lessons(
-    suggester: Suggester,
-    texts: list[TaggedText],
-    most: int,
-    threads: int | None = None,
-    on_progress: Callable[[int], None] | None = None,
-) -> list[Lesson]:
+    suggester: Suggester, texts: Sequence[TaggedText], most: int, threads: int | None = None
+) -> Iterator[Lesson]:
     """What each document teaches; of the first `most` also what speaks for its concepts."""
 
     def lesson(numbered: tuple[int, TaggedText]) -> Lesson:
@@ -105,9 +101,4 @@ def read_lessons(
         named = np.unique(evidence.occurrences.concepts)
         return Lesson(concepts, named, evidence.terms, evidence.concepts, evidence.features[:, :width])
 
-    out = []
-    for done, each in enumerate(ordered_map(lesson, list(enumerate(texts)), threads), 1):
-        out.append(each)
-        if on_progress is not None:
-            on_progress(done)
-    return out
+    return ordered_map(lesson, list(enumerate(texts)), threads)

@@ -16,10 +16,10 @@ __all__ = ["subjects_part"]
 _MEANS = {
     "label match": "label match (number of occurrences)",
     "rank": "erukg rank, labels and synonyms",
-    "labels": "erukg suggest, labels, the package's ranking",
+    "labels": "erukg suggest, labels",
     "neighbours": "erukg suggest, votes of tagged neighbours",
     "fused": "label match and votes, by reciprocal ranks",
-    "both": "erukg suggest, labels and votes, the package's ranking",
+    "both": "erukg suggest, labels and votes",
     "learned": "erukg suggest, a ranking learned from the archive",
 }
 
@@ -53,7 +53,8 @@ def _taught(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         facts = row["description"].get("ranking", {}).get("facts", {})
         if "learned_from" in facts:
-            yield f"- {_label(row['name'])}: learned from {facts['documents']:,} documents, {facts['learned_from']}\n"
+            lessons = f"{facts['documents']:,} lessons, each a text with a vocabulary"
+            yield f"- {_label(row['name'])}: learned from {lessons}: {facts['learned_from']}\n"
 
 
 def _label(name: str) -> str:
