@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["ARGUMENTS", "HOSTILE", "Service", "Sheet", "simple_pdf"]
+__all__ = ["ARGUMENTS", "HOSTILE", "WHALES", "Service", "Sheet", "simple_pdf"]
 
 ARGUMENTS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -27,6 +27,20 @@ HOSTILE = (
     "<script>window.executed = 1</script><img src=x onerror='window.executed = 2'></script><!-- "
     "<svg onload=window.executed=3> <a href='javascript:window.executed=4'>neural network</a> {{7*7}} ]]> "
     "\u2028 & &lt;b&gt;"
+)
+# An invented abstract about what the field notes are about.
+WHALES = (
+    "Listening for whales with few labels: call detection on drifting hydrophones\n"
+    "Passive acoustic monitoring records thousands of hours of underwater sound, of which only a few minutes hold the "
+    "calls that marine biologists are looking for. We describe a detector of humpback and blue whale calls that learns "
+    "from a small number of annotated spectrograms. A convolutional network is first trained to tell apart short "
+    "segments of unlabelled recordings, and then fine-tuned on two hundred annotated calls. Since ship noise, rain and "
+    "the hydrophone itself change from one recording site to the next, the network adapts its normalisation statistics "
+    "at every site, without further annotation.\n\n"
+    "We evaluate the detector on recordings from three oceans and compare it with template matching and with a network "
+    "trained from scratch. Most whale calls are found at one false alarm an hour, and the number of annotated "
+    "spectrograms can be halved before the detector falls behind template matching. Errors remain where the songs of "
+    "several whales overlap, and we discuss how source separation could help."
 )
 _START_SECONDS = 60.0
 
@@ -121,16 +135,39 @@ class Sheet:
         return self
 
     def example(self) -> Self:
-        self.ready().page.click("#example")
-        self.page.wait_for_selector("#reading mark")
+        """The worked example that the page opens with."""
+        self.ready().page.wait_for_selector("#reading mark")
         return self
 
     def paste(self, text: str) -> Self:
-        """Into the empty field, as a user does, by way of the clipboard."""
+        """Into the empty field, as a user does, by way of the clipboard; the answer is awaited."""
+        if self.page.locator("#fresh").is_visible():
+            self.page.click("#fresh")
         self.page.evaluate("text => navigator.clipboard.writeText(text)", text)
         self.page.focus("#text")
         self.page.keyboard.press("Control+V")
+        self.page.wait_for_selector("#entry", state="hidden")
+        return self.settled()
+
+    def whales(self) -> Self:
+        return self.ready().paste(WHALES)
+
+    def slide(self, slider: str, *keys: str) -> Self:
+        """Move one of the sliders in words, named by its left end, with keys."""
+        self.page.locator(f"#controls-form [data-slider='{slider}'] input").focus()
+        for key in keys:
+            self.page.keyboard.press(key)
+        return self.settled()
+
+    def expert(self) -> Self:
+        self.page.locator("#controls").evaluate("details => details.open = true")
+        self.page.locator("#controls .expert").evaluate("details => details.open = true")
         return self
+
+    def fills(self, kind: str = "present") -> list[float]:
+        """How full the bars of a list are."""
+        bars = self.page.locator(f".phrase-list.{kind} .line")
+        return [float(bar.evaluate("bar => bar.style.getPropertyValue('--strength')")) for bar in bars.all()]
 
     def drop(self, *files: tuple[str, bytes, str]) -> Self:
         """Files (name, content, type) let go over the page."""
@@ -167,11 +204,7 @@ class Sheet:
         # Run from the tests' side: the page's own policy would not let it in.
         axe = import_module("axe_playwright_python.sync_playwright").Axe()
         found = axe.run(self.page).response["violations"]
-        bad = [
-            (one["impact"], one["id"], [node["target"] for node in one["nodes"]][:4])
-            for one in found
-            if one["impact"] in ("serious", "critical")
-        ]
+        bad = [(one["impact"], one["id"], [node["target"] for node in one["nodes"]][:4]) for one in found]
         assert not bad, (where, bad)
 
     def nothing_ran(self) -> None:
@@ -187,9 +220,10 @@ class Sheet:
         assert not left, left
 
 
-def simple_pdf(text: str) -> bytes:
-    """A PDF of one page with a line of text, as small as they come."""
-    stream = f"BT /F1 12 Tf 40 700 Td ({text}) Tj ET".encode("latin-1")
+def simple_pdf(*lines: str) -> bytes:
+    """A PDF of one page with these lines of text, as small as they come."""
+    shown = " ".join(f"({line}) Tj T*" for line in lines)
+    stream = f"BT /F1 12 Tf 14 TL 40 700 Td {shown} ET".encode("latin-1")
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",

@@ -106,6 +106,13 @@ def service(collection: Path, vocabulary: Path, hostile_vocabulary: Path) -> Ite
 
 
 @pytest.fixture(scope="session")
+def shipped() -> Iterator[Service]:
+    """The service as it comes, with its model and collection."""
+    with Service() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from browser.browsing import Sheet
+from browser.browsing import WHALES, Sheet
 from browser.conftest import CONCEPTS
 
 Open = Callable[..., Sheet]
@@ -17,9 +18,14 @@ def labels(sheet: Sheet) -> list[str]:
 
 
 def concepts(sheet: Sheet) -> Sheet:
-    sheet.example().page.locator("#view input[value=concepts]").check(force=True)
+    sheet.whales().page.locator("#view input[value=concepts]").check(force=True)
     sheet.page.wait_for_selector("#concept-list li")
     return sheet
+
+
+def line(sheet: Sheet, label: str) -> Any:
+    page = sheet.page
+    return page.locator("#concept-list li", has=page.locator(".name", has_text=label))
 
 
 def test_concepts_are_explained_judged_and_copied(sheet: Open, field_notes: Path) -> None:
@@ -28,7 +34,8 @@ def test_concepts_are_explained_judged_and_copied(sheet: Open, field_notes: Path
     found = labels(one)
     assert {"Whales", "Hydrophones", "Template matching"} <= set(found) <= set(CONCEPTS)
     assert not page.locator("#lists").is_visible()
-    assert not page.locator("input[name=alpha]").is_visible()
+    assert not page.locator("#controls .expert").is_visible()
+    assert page.locator("#controls-form [data-slider=fewer]").is_visible()
     marked = {text.lower() for text in page.locator("#reading mark.concept").all_inner_texts()}
     assert {"hydrophones", "hydrophone", "whales", "whale"} <= marked
     shares = [float(text.split()[0]) for text in page.locator("#concept-list .score").all_inner_texts()]
@@ -36,11 +43,11 @@ def test_concepts_are_explained_judged_and_copied(sheet: Open, field_notes: Path
     assert 0 < shares[0] <= 100
     assert page.locator("#term-list .name").count() > 0
 
-    whales = page.locator("#concept-list li", has_text="Whales")
+    whales = line(one, "Whales")
     whales.locator(".phrase").hover()
     assert {text.lower() for text in page.locator("#reading mark.lit").all_inner_texts()} == {"whales", "whale"}
     # In no word of the text, and carried by documents like it.
-    page.locator("#concept-list li", has_text="Marine mammals").locator(".phrase").click()
+    line(one, "Marine mammals").locator(".phrase").click()
     card = page.locator("#explanation")
     assert "Not in the text." in card.inner_text()
     assert card.locator(".identifier a").get_attribute("href") == "http://example.org/field/3"
@@ -57,9 +64,9 @@ def test_concepts_are_explained_judged_and_copied(sheet: Open, field_notes: Path
 
     assert page.is_disabled("#copy-uris")
     whales.get_by_role("button", name="Accept Whales").click()
-    page.locator("#concept-list li", has_text="Hydrophones").locator(".phrase").focus()
+    line(one, "Hydrophones").locator(".phrase").focus()
     page.keyboard.press("a")
-    page.locator("#concept-list li", has_text="Template matching").locator(".phrase").focus()
+    line(one, "Template matching").locator(".phrase").focus()
     page.keyboard.press("r")
     assert page.inner_text("#accepted") == "2 accepted."
     assert "Template matching: rejected." in page.inner_text("#status")
@@ -72,7 +79,7 @@ def test_concepts_are_explained_judged_and_copied(sheet: Open, field_notes: Path
         page.wait_for_function("async text => (await navigator.clipboard.readText()) === text", arg=expected)
     # Kept for this text: also after the page was loaded again, and not for another vocabulary.
     page.reload()
-    concepts(one)
+    page.wait_for_selector("#concept-list li")
     assert page.inner_text("#accepted") == "2 accepted."
     accept = whales.get_by_role("button", name="Accept Whales")
     assert accept.get_attribute("aria-pressed") == "true"
@@ -91,13 +98,14 @@ def test_concepts_are_explained_judged_and_copied(sheet: Open, field_notes: Path
 
 
 def test_concepts_on_a_phone_in_the_dark(sheet: Open) -> None:
-    one = sheet(width=390, height=844, dark=True).ready()
+    one = sheet(width=390, height=844, dark=True).whales()
     page = one.page
+    page.tap("#fresh")
     page.locator("#view input[value=concepts]").check(force=True)
     assert page.inner_text("#find") == "Find concepts"
     assert page.locator("#concept-guide").is_visible()
     one.check_accessibility("guide")
-    page.tap("#example")
+    one.paste(WHALES)
     page.wait_for_selector("#concept-list li")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator("#concept-list button.verdict.accepted").first.tap()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from browser.browsing import HOSTILE, Service, Sheet, simple_pdf
+from browser.browsing import WHALES, Service, Sheet, simple_pdf
 from erukg.core.factors import FACTORS
 
 Open = Callable[..., Sheet]
@@ -19,10 +21,25 @@ TEXT = (
 )
 
 
+def test_the_page_opens_with_a_worked_example_and_the_field_focused(sheet: Open) -> None:
+    one = sheet().example()
+    page = one.page
+    assert page.evaluate("document.activeElement.id") == "text"
+    assert page.input_value("#text") == ""
+    assert page.inner_text("#sheet-name") == "A worked example"
+    assert len(one.phrases()) >= 5
+    # Words before letters: the sliders that anyone can read, and the Greek on demand.
+    ends = page.locator("#controls-form .ends-in-words").all_inner_texts()
+    assert [text.split() for text in ends] == [["Fewer", "More"], ["Shorter", "Longer"], ["Own", "words", "Suggest"]]
+    assert page.locator("#controls-form .symbol").first.is_hidden()
+    page.click("#controls .expert > summary")
+    assert page.locator("#controls-form .symbol").first.is_visible()
+    one.check_accessibility("expert")
+
+
 def test_paste_highlight_explain_turn_and_export(sheet: Open, field_notes: Path, tmp_path: Path) -> None:
     one = sheet().ready().paste(TEXT)
     page = one.page
-    page.wait_for_selector("#reading mark")
     assert page.inner_text("#reading") == TEXT
     present, absent = one.phrases(), one.phrases("absent")
     assert present
@@ -33,13 +50,8 @@ def test_paste_highlight_explain_turn_and_export(sheet: Open, field_notes: Path,
     assert all(any(mark in phrase.lower() for phrase in present) or " " not in mark for mark in marked)
     shown = page.locator("#reading mark").first.evaluate("mark => Number(mark.style.getPropertyValue('--strength'))")
     assert 0 < shown <= 1
+    assert re.fullmatch(rf"{len(present)} in the text, {len(absent)} suggested · [\d.]+ s", page.inner_text("#taken"))
 
-    page.click("#reading mark >> nth=0")
-    card = page.locator("#explanation")
-    assert card.is_visible()
-    for part in ("Occurs once in the text.", *(factor.label for factor in FACTORS[:3]), "Score", "Words"):
-        assert part in card.inner_text()
-    assert page.locator(".terms tbody tr").count() >= 1
     page.click(".phrase-list.absent button.phrase >> nth=0")
     assert page.inner_text("#explanation-heading") == absent[0]
     links = page.locator("#explanation .sources a").all()
@@ -52,20 +64,23 @@ def test_paste_highlight_explain_turn_and_export(sheet: Open, field_notes: Path,
     assert page.locator(".phrase-list.absent .from a").first.inner_text() in titles
     assert all(href.startswith(("https://arxiv.org/abs/9999.", "https://doi.org/10.5555/field.")) for href in hrefs)
 
-    page.fill("input[type=number][aria-label^='k,']", "3")
-    one.settled()
+    one.slide("fewer", "Home")
     assert one.phrases() == present[:3]
     assert len(one.phrases("absent")) <= 3
-    page.locator("input[name=phraseness]").focus()
+    one.expert().page.locator("input[name=phraseness]").first.focus()
     for _ in range(60):
         page.keyboard.press("ArrowRight")
     one.settled()
-    assert page.input_value("input[type=number][aria-label^='λ, weight']") == "1.58", "60 steps from 0.38"
+    assert page.input_value("#controls-form input[type=number][aria-label^='λ, weight']") == "1.58", (
+        "60 steps from 0.38"
+    )
     assert len(one.phrases()) == 3
-    page.click("text=Back to defaults")
+    page.click("#controls-form >> text=Back to defaults")
     one.settled()
     assert one.phrases() == present
 
+    above, below = (page.locator(place).bounding_box() for place in ("#document-export", "#present-panel"))
+    assert above["y"] + above["height"] <= below["y"], "to copy and download stands above the phrases"
     for form, check in (("text", _is_text), ("json", _is_json), ("csv", _is_csv), ("bibtex", _is_bibtex)):
         page.select_option("#document-export select", form)
         with page.expect_download() as waiting:
@@ -103,24 +118,104 @@ def _is_bibtex(file: Path, present: list[str], absent: list[str]) -> None:
     assert file.read_text() == f"keywords = {{{', '.join(present + absent)}}},\n"
 
 
-def test_example_modes_and_pictures(sheet: Open) -> None:
-    one = sheet().example()
+def test_list_and_text_are_connected_both_ways(sheet: Open) -> None:
+    one = sheet(height=500).ready().paste(f"{WHALES}\n\n{'A quiet day at sea. ' * 120}\n\n{WHALES}")
+    page = one.page
+    several = page.locator(".phrase-list.present button.phrase", has_text="hydrophones")
+    several.click()
+    count = int(page.inner_text("#occurrence-number").split()[-1])
+    assert count >= 4
+    assert several.get_attribute("aria-expanded") == "true"
+    assert several.locator("xpath=..").locator("#explanation").is_visible(), "right below it"
+    seen = []
+    for number in range(1, count + 1):
+        assert page.inner_text("#occurrence-number") == f"{number} of {count}"
+        page.wait_for_function(
+            "() => { const box = document.querySelector('mark.here').getBoundingClientRect();"
+            " return box.top >= 0 && box.bottom <= innerHeight; }"
+        )
+        seen.append(page.locator("mark.here").first.get_attribute("data-start"))
+        assert page.locator("mark.here").first.inner_text().lower() in page.inner_text(".occurrence q").lower()
+        several.click()
+    assert seen == sorted(set(seen), key=int)
+    assert page.inner_text("#occurrence-number") == f"1 of {count}", "after the last comes the first"
+    page.click("[aria-label='Previous occurrence']")
+    assert page.inner_text("#occurrence-number") == f"{count} of {count}"
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Previous occurrence"
+
+    mark = page.locator("#reading mark", has_text="template matching").last
+    mark.click()
+    chosen = page.inner_text("#explanation-heading")
+    assert "template matching" in chosen
+    button = page.locator(".phrase-list button[aria-expanded=true]")
+    assert button.locator(".name").inner_text() == chosen
+    number, count = page.inner_text("#occurrence-number").split(" of ")
+    assert number == count, "the occurrence that was clicked"
+    assert mark.evaluate("mark => mark.classList.contains('here')")
+    assert button.evaluate(
+        "button => { const box = button.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }"
+    )
+    page.keyboard.press("Escape")
+    assert page.locator("#explanation").is_hidden()
+    assert page.locator("mark.chosen, mark.here").count() == 0
+
+
+def test_explanations_are_in_words_first(sheet: Open) -> None:
+    one = sheet().whales()
     page = one.page
     one.check_accessibility("document")
-    one.picture("document")
-    page.click(".phrase-list.absent button.phrase >> nth=0")
-    one.check_accessibility("explanation")
-    several_words = next(i for i, phrase in enumerate(one.phrases()) if " " in phrase)
-    page.click(f".phrase-list.present button.phrase >> nth={several_words}")
+    index = next(i for i, phrase in enumerate(one.phrases()) if " " in phrase)
+    page.click(f".phrase-list.present button.phrase >> nth={index}")
+    card = page.locator("#explanation")
+    said = card.inner_text()
+    for part in ("in the text", "For it: early in the text", "people choose", "Says most about the text:"):
+        assert part in said
     one.picture("explanation")
-    page.check("input[value=extract]")
+    assert page.locator("#explanation .formula").evaluate("details => details.open") is False
+    assert not page.locator(".terms").is_visible()
+    page.click("#explanation .formula > summary")
+    for part in ("Score", "Words", "Factors", *(factor.label for factor in FACTORS[:3])):
+        assert part in card.inner_text()
+    assert page.locator(".terms tbody tr").count() >= 1
+    one.check_accessibility("explanation")
+    page.click(".phrase-list.absent button.phrase >> nth=0")
+    assert "Not in the text:" in card.inner_text()
+    assert page.locator("#explanation .formula").evaluate("details => details.open"), "who opened it wants to see it"
+
+
+def test_sliders_in_words(sheet: Open) -> None:
+    one = sheet().whales()
+    page = one.page
+    before = one.phrases()
+    length = {}
+    for way, key in (("shorter", "Home"), ("longer", "End")):
+        one.slide("shorter", key)
+        length[way] = sum(len(phrase.split()) for phrase in one.phrases())
+        said = page.locator("[data-slider=shorter] output >> nth=0").inner_text()
+        assert said == f"much {way}"
+    assert length["shorter"] < length["longer"]
+    assert "not known how sure" in page.inner_text("#remarks")
+    assert max(one.fills()) < 1 / 3
+    assert page.locator(".phrase-list.present .band").count() == 0
+    one.expert()
+    assert page.input_value("#controls-form input[name=length_penalty]") == "-5", "the Greek follows"
+    page.click("#controls-form >> text=Back to defaults")
     one.settled()
+    assert one.phrases() == before
+
+    one.slide("own words", "Home")
     assert one.phrases("absent") == []
-    assert "looks only at the text" in page.inner_text("#absent-list")
-    assert page.locator("input[name=alpha]").is_disabled()
-    page.check("input[value=generate]")
+    assert "own words were asked for" in page.inner_text("#absent-list")
+    assert one.phrases() == before
+    counts = []
+    for _ in range(3):
+        one.slide("own words", "ArrowRight")
+        counts.append(len(one.phrases("absent")))
+    assert counts == sorted(counts)
+    assert counts[-1] > counts[0]
+    page.fill("#controls-form input[type=number][aria-label^='k,']", "4")
     one.settled()
-    assert one.phrases("absent")
+    assert page.locator("[data-slider=fewer] output >> nth=0").inner_text() == "4 of each kind"
 
 
 def test_what_to_know_about_a_text_is_said_above_its_phrases(sheet: Open) -> None:
@@ -129,27 +224,64 @@ def test_what_to_know_about_a_text_is_said_above_its_phrases(sheet: Open) -> Non
     )
     one = sheet().ready().paste(german)
     page = one.page
-    page.wait_for_selector("#remarks li")
-    remark = page.locator("#remarks li")
+    remark = page.locator("#remarks li").first
     assert remark.get_attribute("data-code") == "not-english"
     assert "seems to be German" in remark.inner_text()
     assert "seems to be German" in page.inner_text("#status")
+    assert "cannot be told" in page.inner_text("#remarks")
     above, below = (page.locator(place).bounding_box() for place in ("#remarks", "#present-panel"))
     assert above["y"] + above["height"] <= below["y"]
     assert one.phrases("absent") == []
-    assert "only generated for English" in page.inner_text("#absent-list")
+    assert "only made for English" in page.inner_text("#absent-list")
     one.check_accessibility("remarks")
-    page.click("#fresh")
-    one.paste(TEXT)
-    page.wait_for_selector(".phrase-list.absent button.phrase")
+    one.paste(WHALES)
+    assert one.phrases("absent")
     assert page.locator("#remarks").is_hidden()
 
 
-def test_compare_with_a_baseline(sheet: Open) -> None:
+def test_bars_are_on_one_scale_for_all_texts(sheet: Open, shipped: Service) -> None:
+    one = sheet(shipped.address).whales()
+    page = one.page
+    good = one.fills()
+    assert max(good) > 1 / 3
+    bands = page.locator(".phrase-list.present .band").all_inner_texts()
+    for fill, band in zip(good, bands, strict=True):
+        assert band == ("weak" if fill < 1 / 3 else "fair" if fill < 2 / 3 else "strong")
+    nonsense = (
+        "asdf qwer zxcv lorem foo bar baz qux blah wibble wobble flim flam gronk splat",
+        "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore.",
+        "12 33.4 88 1,204 77 19 22 45.1 90 apples 35.5 13.0 81 1,300 75",
+    )
+    for text in nonsense:
+        one.paste(text)
+        assert one.phrases() or "numbers" in page.inner_text("#remarks")
+        assert max(one.fills(), default=0) <= 0.3, text
+        assert page.locator(".band").count() == 0
+        assert page.locator("#remarks li").count() > 0
+
+
+def test_copy_while_waiting_does_not_throw(sheet: Open) -> None:
     one = sheet().example()
     page = one.page
+    held: list[Any] = []
+    page.route("**/v1/keyphrases", lambda route: held.append(route))
+    page.fill("#text", WHALES)
+    page.click("#find")
+    page.wait_for_selector(".ghosts")
+    page.click("#document-export >> text=Copy")
+    page.wait_for_selector("#document-export .said:has-text('Still working.')")
+    page.click("#document-export >> text=Download")
+    held[0].continue_()
+    page.wait_for_selector("#reading mark")
+    page.click("#document-export >> text=Copy")
+    page.wait_for_selector("text=Copied.")
+
+
+def test_compare_with_a_baseline(sheet: Open) -> None:
+    one = sheet().whales().expert()
+    page = one.page
     ours = one.phrases()
-    page.select_option("#baseline", "textrank")
+    page.select_option("#controls-form-compare", "textrank")
     page.wait_for_selector("#baseline-list .phrase-list")
     one.settled()  # our own phrases are asked for again, and the lists drawn anew
     assert page.inner_text("#baseline-list h3") == "TextRank"
@@ -159,7 +291,10 @@ def test_compare_with_a_baseline(sheet: Open) -> None:
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
     assert abs(boxes[0]["y"] - boxes[1]["y"]) < 5
     one.check_accessibility("comparison")
-    page.select_option("#baseline", "")
+    page.click(".phrase-list.present button.phrase >> nth=0")
+    card, lists = (page.locator(place).bounding_box() for place in ("#explanation", "#beside"))
+    assert card["width"] > 0.9 * lists["width"], "not squeezed into a column"
+    page.select_option("#controls-form-compare", "")
     page.wait_for_selector("#baseline-list", state="detached")
 
 
@@ -167,22 +302,24 @@ def test_drop_text_and_pdf(sheet: Open) -> None:
     one = sheet().ready()
     page = one.page
     one.drop(("notes.pdf", simple_pdf("Flood forecasting uses soil moisture and river discharge."), "application/pdf"))
-    page.wait_for_selector("#reading mark")
+    page.wait_for_selector("#sheet-name >> text=notes.pdf")
+    one.settled()
     assert "soil moisture" in page.inner_text("#reading")
-    assert page.inner_text("#sheet-name") == "notes.pdf"
+    assert page.inner_text("#sheet-name").startswith("notes.pdf")
     one.drop(("notes.txt", b"Camera traps count lynx in the forest.", "text/plain"))
     page.wait_for_selector("#sheet-name >> text=notes.txt")
     page.wait_for_selector("#reading mark")
     page.click("#fresh")
-    assert page.input_value("#text") == ""
     page.set_input_files("#file", {"name": "a.txt", "mimeType": "text/plain", "buffer": b"Coral bleaching on a reef."})
     page.wait_for_selector("#reading mark")
+    assert "Coral bleaching" in page.inner_text("#reading")
 
 
 def test_errors_are_said_and_survived(sheet: Open) -> None:
     one = sheet().ready()
     one.expected = ["status of 4"]
     page = one.page
+    page.fill("#text", "  ")
     page.click("#find")
     assert "There is no text yet" in page.inner_text("[role=alert]")
     one.drop(("broken.pdf", b"%PDF-1.4 and nothing more", "application/pdf"))
@@ -192,7 +329,7 @@ def test_errors_are_said_and_survived(sheet: Open) -> None:
     page.wait_for_selector("[role=alert] >> text=photo.txt")
     page.fill("#text", "whale calls " * 2_000)
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector("[role=alert] >> text=20")
+    page.wait_for_selector("[role=alert] >> text=20000")
     page.click("#fresh")
     page.fill("#text", "... !!! ???")
     page.click("#find")
@@ -202,7 +339,7 @@ def test_errors_are_said_and_survived(sheet: Open) -> None:
     page.click("#find")
     page.wait_for_selector("#reading mark")
     assert page.locator("[role=alert]").count() == 0
-    knob = page.locator("input[type=number][aria-label^='α,']")
+    knob = one.expert().page.locator("#controls-form input[type=number][aria-label^='α,']")
     knob.fill("7")
     assert knob.get_attribute("aria-invalid") == "true"
     knob.blur()
@@ -217,12 +354,13 @@ def test_busy_service_is_asked_again(sheet: Open) -> None:
     def refuse_once(route: object) -> None:
         answers.append(429 if not answers else 200)
         if answers[-1] == 429:
-            route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "Too many."})  # type: ignore[attr-defined]
+            route.fulfill(status=429, headers={"Retry-After": "1"}, json={"detail": "Too many."})  # type: ignore[attr-defined]
         else:
             route.continue_()  # type: ignore[attr-defined]
 
     one.page.route("**/v1/keyphrases", refuse_once)
-    one.page.click("#example")
+    one.page.fill("#text", WHALES)
+    one.page.click("#find")
     one.page.wait_for_selector("#status:has-text('busy')", state="attached")
     assert one.page.locator("#busy").is_visible()
     assert one.page.locator(".ghosts").first.is_visible()
@@ -231,9 +369,9 @@ def test_busy_service_is_asked_again(sheet: Open) -> None:
 
 
 def test_only_the_latest_answer_counts(sheet: Open) -> None:
-    one = sheet().example()
+    one = sheet().example().expert()
     page = one.page
-    number = page.locator("input[type=number][aria-label^='k,']")
+    number = page.locator("#controls-form input[type=number][aria-label^='k,']")
     for value in ("9", "2", "7", "4"):
         number.fill(value)
         page.wait_for_timeout(95)
@@ -257,84 +395,7 @@ def test_key_is_asked_for_and_a_dead_service_is_noticed(sheet: Open) -> None:
         assert "no collection" in page.inner_text("#absent-list")
         guarded.process.kill()
         guarded.process.wait(10)
-        page.locator("input[name=diversity]").focus()
+        one.page.locator("#controls-form [data-slider=fewer] input").focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_selector("[role=alert] >> text=does not answer")
         assert page.locator("#reading mark").count() > 0
-
-
-def test_nothing_in_a_document_runs(sheet: Open) -> None:
-    one = sheet().ready()
-    page = one.page
-    one.drop((f"{HOSTILE[:40].replace('/', '')}.txt", f"{HOSTILE} Whale calls and {HOSTILE}".encode(), "text/plain"))
-    page.wait_for_selector("#reading mark")
-    assert "<script>" in page.inner_text("#reading")
-    page.click("#reading mark >> nth=0")
-    one.nothing_ran()
-    row = {"id": HOSTILE, "title": HOSTILE, "text": f"Whale calls in underwater sound. {HOSTILE}", "year": "2020<b>"}
-    lines = "".join(json.dumps({**row, "id": f"{i}{HOSTILE}", "year": 2020 + i}) + "\n" for i in range(3))
-    one.drop(("<img src=x onerror=window.executed=5>.jsonl", lines.encode(), "application/json"))
-    page.wait_for_selector("#map .node")
-    page.click(".tally button >> nth=0")
-    page.click(".document-list button >> nth=0")
-    page.wait_for_selector("#reading mark")
-    one.nothing_ran()
-
-
-def test_by_keyboard_alone(sheet: Open) -> None:
-    one = sheet().ready()
-    page = one.page
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.keyboard.press("Enter")
-    for _ in range(60):
-        if page.evaluate("document.activeElement.id") == "text":
-            break
-        page.keyboard.press("Tab")
-    page.keyboard.type(TEXT.replace("\n", " "))
-    page.keyboard.press("Control+Enter")
-    page.wait_for_selector("#reading mark")
-    for _ in range(80):
-        if page.evaluate("document.activeElement.matches('button.phrase')"):
-            break
-        page.keyboard.press("Tab")
-    chosen = page.evaluate("document.activeElement.querySelector('.name').textContent")
-    assert page.locator("mark.lit").count() > 0
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "explanation"
-    assert page.inner_text("#explanation-heading") == chosen
-    page.keyboard.press("Escape")
-    assert page.locator("#explanation").is_hidden()
-    assert page.evaluate("document.activeElement.matches('button.phrase')")
-
-
-def test_on_a_phone(sheet: Open) -> None:
-    one = sheet(width=390, height=844).example()
-    page = one.page
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert not page.locator("#controls").evaluate("details => details.open")
-    one.check_accessibility("phone")
-    page.tap("#reading mark >> nth=0")
-    card = page.locator("#explanation").bounding_box()
-    assert card["x"] == 0
-    assert card["y"] + card["height"] >= 843
-    one.picture("phone")
-    page.click("#explanation >> [aria-label=Close]")
-    page.tap("#controls > summary")
-    assert page.locator("input[name=alpha]").is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_dark_mode(sheet: Open) -> None:
-    one = sheet(dark=True).example()
-    page = one.page
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    page.click("#reading mark >> nth=0")
-    one.check_accessibility("dark")
-    one.picture("dark")
-    page.click("#theme")
-    assert page.evaluate("document.documentElement.dataset.theme") == "light"
-    page.reload()
-    one.ready()
-    assert page.evaluate("document.documentElement.dataset.theme") == "light"
-    one.check_accessibility("empty")

@@ -37,12 +37,17 @@ def test_a_report_shows_documents_and_their_map(
     page.click(".document-list button >> nth=0")
     page.wait_for_selector("#reading mark")
     assert page.inner_text("#reading").startswith(title)
-    for hidden in ("#controls", "#entry", "#edit", "#fresh"):
+    for hidden in ("#side", "#entry", "#edit", "#fresh", "#corpus-settings"):
         assert page.locator(hidden).is_hidden()
     page.click(".phrase-list.absent button.phrase >> nth=0")
     assert "Sources" in page.inner_text("#explanation")
     assert page.locator(".terms tbody tr").count() >= 1
     one.check_accessibility("report, document")
+    phrase = page.inner_text("#explanation-heading")
+    page.reload()
+    one.ready()
+    assert page.inner_text("#reading").startswith(title)
+    assert page.inner_text("#explanation-heading") == phrase
     page.click("#explanation >> [aria-label=Close]")
     page.select_option("#pick", "0")
     page.click("#next")
@@ -111,4 +116,4 @@ def test_what_to_know_about_a_text_is_in_its_report(sheet: Open, collection: Pat
     one = sheet(_report(collection, tmp_path / "report.html", text)).ready()
     one.page.wait_for_selector("#remarks li")
     assert "seems to be German" in one.page.inner_text("#remarks")
-    assert "only generated for English" in one.page.inner_text("#absent-list")
+    assert "only made for English" in one.page.inner_text("#absent-list")

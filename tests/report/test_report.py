@@ -114,7 +114,8 @@ def test_policy_names_exactly_what_runs() -> None:
 
 
 def test_page_knows_no_other_addresses() -> None:
-    links = {"https://arxiv.org", "https://doi.org"}
+    sites = ("arxiv.org", "doi.org", "aclanthology.org", "pubmed.ncbi.nlm.nih.gov", "openalex.org")
+    links = {f"https://{site}" for site in sites}
     assert set(re.findall(r"https?://[\w.]+", inline_page())) == links | {"http://www.w3.org"}
 
 

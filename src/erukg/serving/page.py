@@ -32,11 +32,11 @@ class Page:
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[bytes, dict[str, str]]] = {}
-        for item in (files("erukg.serving") / "page").iterdir():
-            if kind := _TYPES.get(item.name.rpartition(".")[2]):
-                content = item.read_bytes()
+        read = {item.name: item.read_bytes() for item in (files("erukg.serving") / "page").iterdir() if item.is_file()}
+        read[""] = _with_preloads(read.pop("index.html"), [name for name in read if name.endswith(".js")])
+        for name, content in read.items():
+            if kind := _TYPES.get(name.rpartition(".")[2] if name else "html"):
                 etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-                name = item.name if item.name != "index.html" else ""
                 self._files[name] = content, {**HEADERS, "ETag": etag, "Content-Type": kind}
 
     async def send(self, request: Request) -> Response:
@@ -48,3 +48,11 @@ class Page:
         if request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
         return Response(content, headers=headers)
+
+
+def _with_preloads(page: bytes, scripts: list[str]) -> bytes:
+    """The page, asking for all its modules at once instead of one after the other as they import each other."""
+    links = "".join(
+        f'<link rel="modulepreload" href="assets/{name}">\n' for name in sorted(scripts) if name != "theme.js"
+    )
+    return page.replace(b"</head>", links.encode() + b"</head>", 1)

@@ -1,5 +1,7 @@
 // Calls to the service. Addresses are relative, so that the page also works behind a path of a proxy.
 
+import { joinLines } from "./text.js";
+
 const MOST_TRIES = 4;
 const LONGEST_WAIT = 20;
 const KEY = "erukg-key";
@@ -68,9 +70,9 @@ async function request(path, body, type, signal) {
 
 async function reason(response) {
   try {
-    const { error, detail } = await response.json();
-    if (typeof error === "string") return error;
+    const { detail, error } = await response.json();
     if (typeof detail === "string") return detail;
+    if (typeof error === "string") return error;
   } catch {
     // A proxy in between answers in its own way.
   }
@@ -102,9 +104,10 @@ export function latestOnly() {
 
 export const isStopped = (error) => error.name === "AbortError";
 
-// The text of a file, read by the service, which knows PDF and says what is wrong with a file.
+// The text of a file, read by the service, which tells by its bytes what it is and says what is wrong with it. The lines
+// of a PDF are joined to paragraphs.
 export async function readFile(file, options = {}) {
   const pdf = /\.pdf$/i.test(file.name) || file.type === "application/pdf";
-  const type = pdf ? "application/pdf" : "text/plain";
-  return (await call("v1/read", { ...options, body: file, type })).text;
+  const { text } = await call("v1/read", { ...options, body: file, type: "application/octet-stream" });
+  return pdf ? joinLines(text) : text;
 }

@@ -1,31 +1,43 @@
 // Starts the page: against the service that sent it, or as a report with everything in it.
 
+import { readAddress, writeAddress } from "./address.js";
 import { call, rememberKey } from "./api.js";
 import { startConcepts } from "./concepts.js";
 import { buildControls } from "./controls.js";
-import { corpusSize, openCorpus, openFiles, redrawCorpus, startCorpus } from "./corpus.js";
+import { corpusSize, enterCorpus, openCorpus, openFiles, startCorpus } from "./corpus.js";
 import { byId, el, notice, plural, show } from "./dom.js";
-import { filesOfDrop, filesOfInput, firstLine, looksLikeCorpus } from "./reading.js";
-import { changeView, openFile, openResult, openText, refresh, startReading, startSheet } from "./sheet.js";
+import { filesOfDrop, filesOfInput, looksLikeCorpus } from "./reading.js";
+import { changeView, enterDocument, openFile, openResult, openText } from "./sheet.js";
+import { refresh, returnToDocument, startReading, startSheet } from "./sheet.js";
+import { firstLine } from "./text.js";
 
 const embedded = byId("erukg-report");
-let turned = null;
+let openInReport = null; // opens the document that an address of a report names
 
-function showView() {
-  const corpus = location.hash === "#corpus" && !byId("to-corpus").hidden;
+function showView(view) {
+  const corpus = view === "corpus" && !byId("to-corpus").hidden;
   show(byId("document"), !corpus);
   show(byId("corpus"), corpus);
   for (const [link, here] of [[byId("to-document"), !corpus], [byId("to-corpus"), corpus]])
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   show(byId("back"), corpusSize() > 1);
-  if (corpus) redrawCorpus();
-  scrollTo(0, 0);
+  scrollTo({ top: 0, behavior: "instant" });
 }
 
+// Show what the address names.
+async function route() {
+  const { view, params } = readAddress();
+  showView(view);
+  if (!byId("corpus").hidden) await enterCorpus(params);
+  else if (openInReport) openInReport(params);
+  else await enterDocument(params);
+}
+
+// To the other view, as it was left; a step that "Back" undoes.
 function go(view) {
-  if (location.hash === `#${view}`) showView();
-  else location.hash = view;
+  if (readAddress().view !== view) writeAddress(view, {}, true);
+  showView(view);
 }
 
 function describe({ version, model, collection }) {
@@ -37,9 +49,9 @@ function describe({ version, model, collection }) {
 
 function takeFiles(files) {
   if (files.length === 0) return;
-  if (looksLikeCorpus(files) || location.hash === "#corpus") {
+  if (looksLikeCorpus(files) || !byId("corpus").hidden) {
     go("corpus");
-    openFiles(files, turned ? { mode: turned.mode(), settings: turned.changes() } : {});
+    openFiles(files);
   } else {
     go("document");
     openFile(files[0].file);
@@ -86,23 +98,25 @@ async function startService() {
   try {
     [info, baselines] = await Promise.all([call("v1/info"), call("v1/baselines")]);
   } catch (error) {
-    if (error.status === 401 || error.status === 403) askForKey(error.message);
+    if (error.status === 401) askForKey(error.message);
     else notice(byId("document-notice"), error.message, [["Try again", () => location.reload()]]);
     return;
   }
   describe(info);
-  turned = buildControls(byId("controls-form"), info, baselines.results, refresh);
-  byId("controls").open = matchMedia("(min-width: 75rem)").matches;
-  startSheet(info, turned);
+  byId("controls").open = matchMedia("(min-width: 48rem)").matches;
+  byId("history").open = matchMedia("(min-width: 75rem)").matches;
+  startSheet(info, buildControls(byId("controls-form"), info, { changed: () => refresh(), baselines: baselines.results }));
   startConcepts(info.vocabularies ?? [], changeView);
   startCorpus(info, (document_) => {
     go("document");
-    openText(document_.text, document_.id);
+    openText(document_.text, document_.title || document_.id, { known: true });
   });
   takeInput("open", "file");
   takeInput("corpus-open", "corpus-files");
   takeInput("corpus-folder", "corpus-folder-files");
   takeDrops();
+  addEventListener("popstate", route);
+  await route();
   document.documentElement.dataset.ready = "";
 }
 
@@ -135,36 +149,52 @@ function startReport() {
   document.title = "Keyphrases";
   describe(report);
   byId("foot").textContent = [`Made with erukg ${report.version}`, report.made, report.note].filter(Boolean).join(" · ");
-  for (const id of ["controls", "entry", "sheet-actions", "corpus-actions"]) show(byId(id), false);
+  for (const id of ["side", "entry", "sheet-actions", "corpus-actions", "corpus-settings"]) show(byId(id), false);
   show(byId("to-corpus"), documents.length > 1);
   startReading();
   startCorpus(null, (document_) => {
-    openAt(documents.indexOf(document_));
-    go("document");
+    writeAddress("document", { n: documents.indexOf(document_) }, true);
+    route();
   });
   openCorpus(documents);
   const pick = byId("pick");
-  const openAt = (number) => {
+  const openAt = (number, phrase = null) => {
     pick.value = String(number);
     byId("previous").disabled = number === 0;
     byId("next").disabled = number === documents.length - 1;
-    openResult(documents[number], report);
+    openResult(documents[number], report, phrase);
+  };
+  const walk = (number) => {
+    openAt(number);
+    writeAddress("document", { n: number });
+  };
+  openInReport = (params) => {
+    const number = Number(params.get("n") ?? (pick.value || 0));
+    openAt(number in documents ? number : 0, params.get("phrase"));
   };
   pick.replaceChildren(...documents.map((document_, i) => el("option", { value: i }, `${i + 1}. ${document_.title}`)));
-  pick.addEventListener("change", () => openAt(Number(pick.value)));
-  byId("previous").addEventListener("click", () => openAt(Number(pick.value) - 1));
-  byId("next").addEventListener("click", () => openAt(Number(pick.value) + 1));
+  pick.addEventListener("change", () => walk(Number(pick.value)));
+  byId("previous").addEventListener("click", () => walk(Number(pick.value) - 1));
+  byId("next").addEventListener("click", () => walk(Number(pick.value) + 1));
   show(byId("walk"), documents.length > 1);
-  openAt(0);
-  if (documents.length > 1 && !location.hash) location.replace("#corpus");
+  if (documents.length > 1 && !location.hash) writeAddress("corpus", {});
+  addEventListener("popstate", route);
+  route();
   document.documentElement.dataset.ready = "";
 }
 
-addEventListener("hashchange", () => ["", "#document", "#corpus"].includes(location.hash) && showView());
+for (const link of document.querySelectorAll('a[href="#document"], a[href="#corpus"]'))
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    const view = link.getAttribute("href").slice(1);
+    go(view);
+    if (view === "corpus") enterCorpus(new URLSearchParams());
+    else if (openInReport) openInReport(new URLSearchParams());
+    else returnToDocument();
+  });
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   byId("main").focus();
 });
 if (embedded) startReport();
 else await startService();
-showView();

@@ -23,6 +23,14 @@ export function startConcepts(vocabularies, changed) {
   show(byId("view"), true);
 }
 
+// Choose a view and a vocabulary as an address names them; what the service does not have stays as it is.
+export function putView(view, vocabulary) {
+  if (byId("view").hidden) return;
+  const select = byId("vocabulary");
+  if ([...select.options].some(({ value }) => value === vocabulary)) select.value = vocabulary;
+  byId("view").querySelector(`input[value=${view === "concepts" ? "concepts" : "phrases"}]`).checked = true;
+}
+
 export const conceptsWanted = () => byId("view").querySelector("input:checked").value === "concepts";
 
 // What to ask the service for.
@@ -81,7 +89,7 @@ function line(kind, found, index, { choose, point }, keydown) {
     {
       type: "button",
       class: "phrase",
-      "aria-pressed": "false",
+      "aria-expanded": "false",
       "data-kind": kind,
       "data-index": index,
       on: {

@@ -23,6 +23,10 @@ export function svgEl(tag, attributes = {}, ...children) {
   return finish(document.createElementNS(SVG, tag), attributes, children);
 }
 
+export function button(label, click, kind = "quiet") {
+  return el("button", { type: "button", class: kind, on: { click } }, label);
+}
+
 export function show(node, visible = true) {
   node.hidden = !visible;
 }
@@ -55,8 +59,6 @@ export function debounce(action, delay) {
 
 // One designed way to say that something went wrong: what, and what can be done about it.
 export function notice(place, message, actions = []) {
-  const buttons = actions.map(([label, action]) =>
-    el("button", { type: "button", class: "quiet", on: { click: action } }, label),
-  );
+  const buttons = actions.map(([label, action]) => button(label, action));
   place.replaceChildren(el("div", { class: "notice", role: "alert" }, el("p", {}, message), ...buttons));
 }

@@ -55,8 +55,9 @@ const EXPORT_FORMS = {
   bibtex: { label: "BibTeX keywords", suffix: "bib", type: "application/x-bibtex", write: toBibtex },
 };
 
-// `results` is called when a button is pressed; `name` says what the file is called.
-export function exportRow(place, results, name) {
+// `results` is called when a button is pressed, and gives none while they are awaited; `name` says what the file is
+// called; `more` are buttons [label, title, action], where the action gives what to say.
+export function exportRow(place, results, name, more = []) {
   const select = el(
     "select",
     { "aria-label": "Form" },
@@ -66,14 +67,17 @@ export function exportRow(place, results, name) {
   const done = (message) => {
     say.textContent = message;
     announce(message);
-    setTimeout(() => (say.textContent = ""), 2500);
+    setTimeout(() => (say.textContent = ""), 4000);
   };
   const form = () => EXPORT_FORMS[select.value];
+  const waiting = () => results().length === 0 && (done("Still working."), true);
   const copy = async () => {
+    if (waiting()) return;
     const copied = await copyText(form().write(results()));
     done(copied ? "Copied." : "The browser does not allow copying; download instead.");
   };
   const download = () => {
+    if (waiting()) return;
     const blob = new Blob([form().write(results())], { type: `${form().type};charset=utf-8` });
     const link = el("a", { href: URL.createObjectURL(blob), download: `${name()}.${form().suffix}` });
     link.click();
@@ -84,6 +88,10 @@ export function exportRow(place, results, name) {
     select,
     el("button", { type: "button", on: { click: copy } }, "Copy"),
     el("button", { type: "button", on: { click: download } }, "Download"),
+    ...more.map(([label, title, action]) => {
+      const click = async () => done(await action());
+      return el("button", { type: "button", title, "aria-label": title, on: { click } }, label);
+    }),
     say,
   );
 }

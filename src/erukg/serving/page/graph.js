@@ -1,40 +1,74 @@
-// Which phrases of a corpus belong together, and where each goes on the map. The same corpus always gives the same map.
+// Which phrases of a corpus belong together.
 
-import { phraseKey, strengths } from "./text.js";
+import { keyOf, sameThings } from "./variants.js";
 
 const LINKS_EACH = 3;
 // What a collection suggests for nearly every document says little about any: only the best of it counts.
 const ABSENT_EACH = 3;
+const FEWEST = 12;
+const FURTHER_LINKS = 2;
 const ABSENT_WEIGHT = 0.5;
-const STEPS = 260;
 const GROUPS = 8;
 
-// Nodes {label, documents, weight, group} and links {a, b, strength} of the phrases that describe most documents.
-export function buildGraph(documents, most) {
+// Nodes {label, also, documents, weight, group} and links {a, b, strength} of the phrases that describe most of the
+// documents whose numbers are given, `most.all` of them; `main` is on those that the whole map has room for. Phrases of
+// one document come last.
+export function buildGraph(documents, numbers, most) {
   const all = new Map();
-  documents.forEach((document_, number) => {
+  const same = sameThings(documents);
+  for (const number of numbers)
     for (const kind of ["present", "absent"]) {
-      const found = document_.result[kind];
-      const strong = strengths(found);
+      const found = documents[number].result[kind];
+      const best = Math.max(...found.map((one) => one.score), 1e-9);
       found.forEach((one, i) => {
-        const key = phraseKey(one.phrase);
-        if (!key || (kind === "absent" && (i >= ABSENT_EACH || strong[i] < ABSENT_WEIGHT))) return;
+        const key = same(one.phrase);
+        const strong = Math.max(one.score, 0) / best;
+        if (!key || (kind === "absent" && (i >= ABSENT_EACH || strong < ABSENT_WEIGHT))) return;
         const node = all.get(key) ?? { key, forms: new Map(), documents: [], weight: 0 };
         all.set(key, node);
+        node.forms.set(one.phrase, (node.forms.get(one.phrase) ?? 0) + 1);
         if (node.documents.at(-1) === number) return;
         node.documents.push(number);
-        node.weight += (kind === "present" ? 1 : ABSENT_WEIGHT) * (0.3 + 0.7 * strong[i]);
-        node.forms.set(one.phrase, (node.forms.get(one.phrase) ?? 0) + 1);
+        node.weight += (kind === "present" ? 1 : ABSENT_WEIGHT) * (0.3 + 0.7 * strong);
       });
     }
-  });
   const ranked = [...all.values()].sort((a, b) => b.weight - a.weight || (a.key < b.key ? -1 : 1));
   const often = ranked.filter((node) => node.documents.length > 1);
-  const nodes = (often.length >= Math.min(12, ranked.length) ? often : ranked).slice(0, most);
-  for (const node of nodes) node.label = usualForm(node.forms);
-  const links = linkNodes(nodes);
-  groupNodes(nodes, links);
-  return { nodes, links };
+  const first = often.length >= Math.min(FEWEST, ranked.length) ? often : ranked;
+  const nodes = [...first, ...ranked.filter((node) => !first.includes(node))].slice(0, most.all);
+  nodes.forEach((node, i) => {
+    node.main = i < Math.min(most.main, first.length);
+    node.label = usualForm(node.forms);
+    // Forms that are more than another number or spelling.
+    const others = new Map([...node.forms.keys()].map((form) => [keyOf(form), form]));
+    others.delete(keyOf(node.label));
+    node.also = [...others.values()];
+  });
+  const main = nodes.filter((node) => node.main);
+  const links = linkNodes(main);
+  groupNodes(main, links);
+  return withFurther(main, links, nodes.slice(main.length));
+}
+
+// The main phrases with those that have no room on the whole map, linked to the main phrases whose documents they share
+// and of the group of the strongest; what shares no document with them is left out.
+function withFurther(main, links, others) {
+  const nodes = [...main];
+  const further = [];
+  for (const node of others) {
+    const own = new Set(node.documents);
+    const shared = ({ documents }) => documents.filter((number) => own.has(number)).length;
+    const near = main
+      .map((one, a) => ({ a, b: nodes.length, strength: shared(one) / Math.sqrt(one.documents.length * own.size) }))
+      .filter(({ strength }) => strength > 0)
+      .sort((x, y) => y.strength - x.strength || x.a - y.a)
+      .slice(0, FURTHER_LINKS);
+    if (near.length === 0) continue;
+    node.group = main[near[0].a].group;
+    nodes.push(node);
+    further.push(...near);
+  }
+  return { nodes, links: [...links, ...further] };
 }
 
 // The form used most; of two as usual, the one that is not written as in a title.
@@ -90,114 +124,4 @@ function groupNodes(nodes, links) {
     // Beyond the colours there are, groups share the last one.
     node.group = Math.min(node.cluster, GROUPS - 1);
   });
-}
-
-// Give every node x and y within the box. Nodes have a width and height that must not overlap.
-export function layOut({ nodes, links }, width, height) {
-  if (nodes.length === 0) return;
-  const clusters = 1 + Math.max(...nodes.map((node) => node.cluster));
-  nodes.forEach((node, i) => {
-    const around = (2 * Math.PI * node.cluster) / clusters;
-    const spiral = i * 2.399963;
-    node.x = Math.cos(around) + 0.3 * Math.sqrt(i / nodes.length) * Math.cos(spiral);
-    node.y = Math.sin(around) + 0.3 * Math.sqrt(i / nodes.length) * Math.sin(spiral);
-  });
-  const k = 1.6 / Math.sqrt(nodes.length);
-  for (let step = 0; step < STEPS; step += 1) pushAndPull(nodes, links, k, 0.12 * (1 - step / STEPS) + 0.002);
-  fitBox(nodes, width, height);
-  for (let step = 0; step < 80 && spread(nodes, width, height); step += 1);
-  settle(nodes, width, height);
-}
-
-function pushAndPull(nodes, links, k, most) {
-  const dx = new Float64Array(nodes.length);
-  const dy = new Float64Array(nodes.length);
-  for (let a = 0; a < nodes.length; a += 1)
-    for (let b = a + 1; b < nodes.length; b += 1) {
-      const x = nodes[a].x - nodes[b].x;
-      const y = nodes[a].y - nodes[b].y;
-      const push = (k * k) / (x * x + y * y + 1e-4);
-      dx[a] += x * push;
-      dy[a] += y * push;
-      dx[b] -= x * push;
-      dy[b] -= y * push;
-    }
-  for (const { a, b, strength } of links) {
-    const x = nodes[a].x - nodes[b].x;
-    const y = nodes[a].y - nodes[b].y;
-    const pull = ((0.4 + strength) * Math.hypot(x, y)) / k / 4;
-    dx[a] -= x * pull;
-    dy[a] -= y * pull;
-    dx[b] += x * pull;
-    dy[b] += y * pull;
-  }
-  nodes.forEach((node, i) => {
-    const x = dx[i] - 0.08 * node.x;
-    const y = dy[i] - 0.08 * node.y;
-    const length = Math.hypot(x, y) || 1;
-    const move = Math.min(length, most) / length;
-    node.x += x * move;
-    node.y += y * move;
-  });
-}
-
-// By rank in each direction rather than by distance, so that a far-off phrase does not squeeze all others together.
-function fitBox(nodes, width, height) {
-  for (const [axis, size, extent] of [["x", "width", width], ["y", "height", height]]) {
-    const order = [...nodes].sort((a, b) => a[axis] - b[axis]);
-    const low = order[0][axis];
-    const range = order.at(-1)[axis] - low || 1;
-    const last = Math.max(order.length - 1, 1);
-    const place = new Map(order.map((node, i) => [node, 0.5 * (i / last) + (0.5 * (node[axis] - low)) / range]));
-    for (const node of nodes) {
-      const room = extent - node[size];
-      node[axis] = node[size] / 2 + (order.length === 1 ? 0.5 : place.get(node)) * room;
-    }
-  }
-}
-
-// What still overlaps goes to the nearest free place, the heavier phrases first.
-function settle(nodes, width, height) {
-  const placed = [];
-  const free = (node, x, y) =>
-    x >= node.width / 2 && x <= width - node.width / 2 && y >= node.height / 2 && y <= height - node.height / 2 &&
-    placed.every((p) => Math.abs(p.x - x) >= (p.width + node.width) / 2 || Math.abs(p.y - y) >= (p.height + node.height) / 2);
-  for (const node of [...nodes].sort((a, b) => b.weight - a.weight || (a.key < b.key ? -1 : 1))) {
-    const { x, y } = node;
-    for (let turn = 0; turn < 16_000; turn += 1) {
-      const radius = 2.2 * Math.sqrt(turn);
-      const [tryX, tryY] = [x + 1.6 * radius * Math.cos(turn * 2.399963), y + radius * Math.sin(turn * 2.399963)];
-      if (!free(node, tryX, tryY)) continue;
-      [node.x, node.y] = [tryX, tryY];
-      break;
-    }
-    placed.push(node);
-  }
-}
-
-// Move overlapping labels apart, the shorter way; says whether any did.
-function spread(nodes, width, height) {
-  let any = false;
-  for (let a = 0; a < nodes.length; a += 1)
-    for (let b = a + 1; b < nodes.length; b += 1) {
-      const [p, q] = [nodes[a], nodes[b]];
-      const x = (p.width + q.width) / 2 - Math.abs(p.x - q.x);
-      const y = (p.height + q.height) / 2 - Math.abs(p.y - q.y);
-      if (x <= 0.5 || y <= 0.5) continue;
-      any = true;
-      if (y < x) {
-        const by = ((p.y - q.y || a - b) > 0 ? y : -y) / 2;
-        p.y += by;
-        q.y -= by;
-      } else {
-        const by = ((p.x - q.x || a - b) > 0 ? x : -x) / 2;
-        p.x += by;
-        q.x -= by;
-      }
-    }
-  for (const node of nodes) {
-    node.x = Math.min(Math.max(node.x, node.width / 2), width - node.width / 2);
-    node.y = Math.min(Math.max(node.y, node.height / 2), height - node.height / 2);
-  }
-  return any;
 }

@@ -1,11 +1,12 @@
 // From dropped files to documents: JSON Lines are read here, a line at a time; other files by the service.
 
 import { isStopped, readFile } from "./api.js";
+import { firstLine } from "./text.js";
 
 const MOST_DOCUMENTS = 2000;
 const LONGEST_LINE = 2_000_000;
 const JSONL = /\.(jsonl|ndjson)$/i;
-const SINGLE = /\.(txt|text|md|markdown|pdf)$/i;
+const SINGLE = /\.(txt|text|md|markdown|pdf|html?|docx|odt|pptx|epub)$/i;
 
 export const looksLikeCorpus = (files) => files.length > 1 || files.some(({ file }) => JSONL.test(file.name));
 
@@ -58,7 +59,7 @@ export async function* documentsOf(files, { signal, problem }) {
 
 async function* oneFile(file, path, problem, signal) {
   if (!SINGLE.test(file.name)) {
-    problem(path, "It is neither .jsonl, .txt, .md nor .pdf.");
+    problem(path, "It is no .jsonl, .txt, .md, .pdf, .html, .docx, .odt, .pptx or .epub.");
     return;
   }
   try {
@@ -140,9 +141,4 @@ export function yearOf(row) {
     if (found) return Number(found[1]);
   }
   return null;
-}
-
-export function firstLine(text) {
-  const line = text.trimStart().split("\n", 1)[0].trim();
-  return line.length > 120 ? `${line.slice(0, 117)}…` : line;
 }

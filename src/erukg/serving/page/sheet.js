@@ -1,124 +1,190 @@
 // The document view: a text, its phrases marked in it and listed beside it, and why.
 
+import { fitsLink, writeAddress } from "./address.js";
 import { ServiceError, isStopped, latestOnly, readFile } from "./api.js";
-import { conceptCard, conceptMarks, conceptsBody, conceptsResult, conceptsWanted, drawConcepts } from "./concepts.js";
-import { announce, byId, el, notice, plural, show } from "./dom.js";
+import { conceptsBody, conceptsResult, conceptsWanted, putView } from "./concepts.js";
+import { sheet } from "./current.js";
+import { announce, byId, notice, plural, show } from "./dom.js";
 import { EXAMPLE } from "./example.js";
-import { explanationCard, phraseCard } from "./explaining.js";
-import { exportRow } from "./exporting.js";
-import { baselineList, ghostList, phraseList } from "./phrases.js";
-import { phraseKey, segments, strengths } from "./text.js";
+import { copyText, exportRow } from "./exporting.js";
+import { drawHistory, keptText, remember, startHistory } from "./history.js";
+import { drawLists, drawResult, drawWaiting, showLists } from "./lists.js";
+import { dropChosen, startMarking } from "./marking.js";
+import { keepDraft, keptDraft } from "./storage.js";
+import { hash, joinLines, looksWrapped } from "./text.js";
 
 const answers = latestOnly();
 const comparison = latestOnly();
-const LIST_BUTTONS = "#lists button.phrase, #concepts button.phrase";
-
-// What is shown now; `result` belongs to `text`, also while the next answer is awaited. Its lists are `present` and
-// `absent`, or `concept` and `term`; `marks` are what is marked in the text, each with its list and its place in it.
-const sheet = {
-  id: null,
-  text: "",
-  result: null,
-  marks: [],
-  alpha: 1,
-  beta: 1,
-  factors: {},
-  bands: {},
-  baseline: null,
-  chosen: null,
-  opener: null,
-};
 let turning = null; // the controls; none in a report
 let opening = null; // stops the file that is being read
-let service = null; // what the service said about itself; none in a report
 
 export function startSheet(info, controls) {
-  service = info;
-  sheet.factors = info.factors;
-  sheet.bands = info.bands ?? {};
+  Object.assign(sheet, { factors: info.factors, bands: info.bands ?? {}, collection: Boolean(info.collection) });
   turning = controls;
+  const field = byId("text");
   byId("entry").addEventListener("submit", (event) => {
     event.preventDefault();
-    openText(byId("text").value, sheet.id);
+    openText(field.value, sheet.example ? null : sheet.id);
   });
-  byId("text").addEventListener("keydown", (event) => {
+  field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("entry").requestSubmit();
   });
+  field.addEventListener("input", () => keepDraft(field.value));
   // A text pasted into the empty field is meant to be looked at, not edited.
-  byId("text").addEventListener("paste", () => {
-    const empty = byId("text").value === "";
-    setTimeout(() => empty && byId("text").value.trim() && byId("entry").requestSubmit());
+  field.addEventListener("paste", () => {
+    const empty = field.value === "";
+    setTimeout(() => {
+      if (!empty || !field.value.trim()) return;
+      if (looksWrapped(field.value)) field.value = joinLines(field.value);
+      byId("entry").requestSubmit();
+    });
   });
-  byId("example").addEventListener("click", () => openText(EXAMPLE, "example"));
-  byId("edit").addEventListener("click", () => editText());
+  byId("example").addEventListener("click", openExample);
+  byId("edit").addEventListener("click", () => editText(sheet.text));
   byId("fresh").addEventListener("click", () => {
     putText(null, "");
-    editText();
+    editText("");
   });
-  startReading();
+  startHistory(info, (kept, params) => {
+    takeParams(params);
+    openText(kept.text, kept.name);
+  });
+  startReading([["Link", "Copy link", copyLink]]);
 }
 
 // What a report needs of this view: everything but the entry of texts.
-export function startReading() {
-  exportRow(byId("document-export"), () => [sheet.result], () => fileName(sheet.id ?? "keyphrases"));
-  byId("reading").addEventListener("click", (event) => {
-    const mark = event.target.closest("mark");
-    if (mark) chooseAt(mark);
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && sheet.chosen) closeExplanation();
-  });
+export function startReading(more = []) {
+  const results = () => (sheet.result ? [sheet.result] : []);
+  exportRow(byId("document-export"), results, () => fileName(sheet.id ?? "keyphrases"), more);
+  startMarking(() => tell());
 }
 
 function fileName(id) {
   return id.replace(/\.\w+$/, "").replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(-80) || "keyphrases";
 }
 
+// Show what the address names: a text in it, a text that the browser keeps, or the worked example.
+export async function enterDocument(params) {
+  const [given, key] = [params.get("text"), params.get("doc")];
+  const kept = given === null && key !== null ? await keptText(key) : null;
+  const text = given ?? kept?.text ?? null;
+  const draft = keptDraft();
+  takeParams(params);
+  if (key !== null && text === null) missingText();
+  else if (text === null) openExample();
+  else if (text === sheet.text && !byId("reading").hidden) refresh();
+  else openText(text, params.get("name") ?? kept?.name ?? null, { known: true });
+  if (!draft) return;
+  keepDraft(draft);
+  if (text === null) byId("text").value = draft;
+  else editText(draft);
+}
+
+// Show what was there when the view was left.
+export function returnToDocument() {
+  if (sheet.text) tell();
+  else enterDocument(new URLSearchParams());
+}
+
+function takeParams(params) {
+  sheet.wanted = params.get("phrase");
+  putView(params.get("view"), params.get("vocabulary"));
+  turning.restore(params);
+  showWhich();
+}
+
+function missingText() {
+  putText(null, "");
+  editText("");
+  const what = "The text of this link is too long for a link, and this browser does not have it.";
+  notice(byId("document-notice"), `${what} Paste it here: the settings of the link are in place.`);
+}
+
+// The settings and the view, as they are kept of a text.
+function settingsNow() {
+  return { ...turning.state(), ...(conceptsWanted() && { view: "concepts", vocabulary: byId("vocabulary").value }) };
+}
+
+const bestPhrases = () => (sheet.result.present ?? sheet.result.concept).slice(0, 3).map((found) => found.phrase);
+
+// Say in the address what is shown, and keep it.
+function tell(push = false) {
+  if (byId("document").hidden) return;
+  const phrase = sheet.chosen?.found.phrase;
+  if (!turning) {
+    writeAddress("document", { n: byId("pick").value, phrase });
+    return;
+  }
+  const params = { ...settingsNow(), phrase };
+  if (!sheet.text) return;
+  if (sheet.example) writeAddress("document", params, push);
+  else {
+    const text = fitsLink(sheet.text) ? { text: sheet.text } : { doc: hash(sheet.text) };
+    writeAddress("document", { ...text, name: sheet.id, ...params }, push);
+  }
+}
+
+async function copyLink() {
+  const copied = await copyText(location.href);
+  if (!copied) return "The browser does not allow copying.";
+  return sheet.example || fitsLink(sheet.text) ? "Link copied." : "Link copied, without the text: it is too long.";
+}
+
 function putText(id, text) {
   answers.stop();
   comparison.stop();
   busy(false);
-  Object.assign(sheet, { id, text, result: null, marks: [], baseline: null, chosen: null });
-  byId("text").value = text;
+  dropChosen();
+  Object.assign(sheet, { id, text, example: false, result: null, marks: [], baseline: null });
   byId("document-notice").replaceChildren();
-  show(byId("explanation"), false);
   showLists(false);
 }
 
-// Keyphrases or concepts beside the text, or how to read them.
-function showLists(on) {
-  const concepts = conceptsWanted();
-  show(byId("lists"), on && !concepts);
-  show(byId("concepts"), on && concepts);
-  show(byId("guide"), !on && !concepts);
-  show(byId("concept-guide"), !on && concepts);
-  if (!on) drawRemarks([]);
-}
-
-function editText() {
+function editText(text) {
+  byId("entry").classList.remove("compact");
+  byId("text").value = text;
   show(byId("entry"), true);
   show(byId("reading"), false);
   show(byId("sheet-bar"), false);
   byId("text").focus();
 }
 
-export function openText(text, id = null) {
+function openExample() {
+  putText("example", EXAMPLE);
+  sheet.example = true;
+  byId("text").value = "";
+  showText("A worked example");
+  byId("entry").classList.add("compact");
+  show(byId("entry"), true);
+  show(byId("sheet-actions"), false);
+  // Not on a touch screen, where a keyboard would cover the example.
+  if (matchMedia("(hover: hover)").matches) byId("text").focus({ preventScroll: true });
+  tell();
+  drawHistory(null);
+  refresh();
+}
+
+export function openText(text, id = null, { known = false } = {}) {
+  const wanted = sheet.wanted;
   putText(id, text);
   if (!text.trim()) {
+    editText("");
     notice(byId("document-notice"), "There is no text yet. Paste one, open a file, or try the example.");
-    byId("text").focus();
     return;
   }
-  showText(id);
+  sheet.wanted = wanted;
+  keepDraft("");
+  showText([id, plural(text.trim().split(/\s+/).length, "word")].filter(Boolean).join(" · "));
+  tell(!known);
   refresh();
 }
 
 // A document whose phrases are known already, as all are in a report.
-export function openResult(document_, { settings, factors, bands = {} }) {
+export function openResult(document_, { settings, factors, bands = {} }, wanted = null) {
   putText(document_.id, document_.text);
   showText(document_.title || document_.id);
+  Object.assign(sheet, { alpha: settings.alpha, beta: settings.beta, factors, bands, wanted });
   sheet.result = document_.result;
-  Object.assign(sheet, { alpha: settings.alpha, beta: settings.beta, factors, bands });
   drawResult();
 }
 
@@ -126,6 +192,7 @@ function showText(name) {
   show(byId("entry"), false);
   show(byId("reading"), true);
   show(byId("sheet-bar"), true);
+  show(byId("sheet-actions"), turning !== null);
   byId("sheet-name").textContent = name ?? "";
   byId("reading").replaceChildren(document.createTextNode(sheet.text));
 }
@@ -145,20 +212,30 @@ export async function openFile(file) {
   }
 }
 
-// Show keyphrases instead of concepts, or the other way round, or concepts of another vocabulary.
-export function changeView() {
+function showWhich() {
   const concepts = conceptsWanted();
   show(byId("vocabulary-choice"), concepts);
   byId("find").textContent = concepts ? "Find concepts" : "Find keyphrases";
   turning.onlyTopK(concepts);
+}
+
+// Show keyphrases instead of concepts, or the other way round, or concepts of another vocabulary.
+export function changeView() {
+  showWhich();
+  dropChosen();
+  sheet.result = null;
   if (byId("reading").hidden) showLists(false);
-  else openText(sheet.text, sheet.id);
+  else {
+    byId("reading").replaceChildren(document.createTextNode(sheet.text));
+    refresh();
+  }
 }
 
 // Ask again for the sheet's text, with the controls as they are now.
 export async function refresh() {
   if (!sheet.text.trim() || byId("reading").hidden) return;
   const find = conceptsWanted() ? askConcepts : askPhrases;
+  const begin = performance.now();
   busy(true);
   if (sheet.result === null) drawWaiting();
   compareAgain();
@@ -167,7 +244,10 @@ export async function refresh() {
     byId("document-notice").replaceChildren();
     busy(false);
     drawResult();
-    announce([found, ...(sheet.result.notices ?? []).map((one) => one.message)].join(" "));
+    byId("taken").textContent = `${found} · ${seconds(performance.now() - begin)}`;
+    announce([`${found}.`, ...(sheet.result.notices ?? []).map((one) => one.message)].join(" "));
+    tell();
+    if (!sheet.example) remember(sheet.text, sheet.id, new URLSearchParams(settingsNow()).toString(), bestPhrases());
   } catch (error) {
     if (isStopped(error)) return;
     busy(false);
@@ -176,24 +256,27 @@ export async function refresh() {
   }
 }
 
+const seconds = (ms) => (ms < 950 ? `${Math.max(Math.round(ms / 10) / 100, 0.01)} s` : `${(ms / 1000).toFixed(1)} s`);
+
 async function askPhrases(id, text) {
-  const mode = turning.mode();
-  const documents = [{ id, text }];
-  const body = { documents, mode, top_k: turning.topK(), settings: turning.changes(), explain: true };
-  const result = await ask("v1/keyphrases", body);
-  sheet.result = result;
-  sheet.alpha = mode === "extract" ? 1 : turning.value("alpha");
-  sheet.beta = mode === "extract" ? 1 : turning.value("beta");
-  return `${plural(result.present.length, "phrase")} in the text, ${result.absent.length} not in it.`;
+  const body = turning.body();
+  // A text that is sent alone is remembered by the service, so that other settings rank its phrases again at once.
+  const result = { ...(await ask("v1/keyphrases", { text, ...body, explain: true })), id };
+  const own = turning.ownWords();
+  if (own) result.absent = [];
+  const [alpha, beta] = ["alpha", "beta"].map((name) => (sheet.collection ? turning.value(name) : 1));
+  Object.assign(sheet, { result, own, alpha, beta });
+  const others = own ? "" : `, ${result.absent.length} suggested`;
+  return `${result.present.length} in the text${others}`;
 }
 
 async function askConcepts(id, text) {
-  sheet.result = conceptsResult(await ask("v1/suggest", conceptsBody(id, text, turning.topK())));
-  return `${plural(sheet.result.concept.length, "concept")}, ${plural(sheet.result.term.length, "new term")}.`;
+  sheet.result = conceptsResult(await ask("v1/suggest", conceptsBody(id, text, turning.body().top_k)));
+  return `${plural(sheet.result.concept.length, "concept")}, ${plural(sheet.result.term.length, "new term")}`;
 }
 
 async function ask(path, body) {
-  const waiting = (seconds) => announce(`The service is busy; asking again in ${seconds} seconds.`);
+  const waiting = (time) => announce(`The service is busy; asking again in ${time} seconds.`);
   const { results } = await answers.call(path, { body, waiting });
   if (results[0].error) throw new ServiceError(results[0].error);
   return results[0];
@@ -206,9 +289,9 @@ async function compareAgain() {
     sheet.baseline = null;
     return;
   }
-  const label = byId("baseline").selectedOptions[0].textContent;
+  const label = turning.baselineLabel();
   try {
-    const body = { text: sheet.text, system, top_k: turning.topK() };
+    const body = { text: sheet.text, system, top_k: turning.body().top_k };
     const { results } = await comparison.call("v1/baseline", { body });
     sheet.baseline = { label, results };
   } catch (error) {
@@ -221,173 +304,4 @@ async function compareAgain() {
 function busy(on) {
   show(byId("busy"), on);
   byId("document").setAttribute("aria-busy", String(on));
-}
-
-function drawWaiting() {
-  showLists(true);
-  drawRemarks([]);
-  for (const id of ["present-count", "absent-count", "concept-count"]) byId(id).textContent = "";
-  const [main, other] = conceptsWanted() ? ["concept-list", "term-list"] : ["beside", "absent-list"];
-  byId(main).replaceChildren(ghostList(7));
-  byId(other).replaceChildren(ghostList(4));
-}
-
-function drawResult() {
-  drawMarks();
-  drawLists();
-  if (sheet.chosen) keepChosen();
-}
-
-function drawMarks() {
-  const { text, result } = sheet;
-  sheet.marks = result.concept ? conceptMarks(result) : phraseMarks(result.present);
-  const pieces = segments(text, sheet.marks).map(({ start, end, phrases }) => {
-    const piece = text.slice(start, end);
-    if (phrases.length === 0) return document.createTextNode(piece);
-    const { kind, strength } = sheet.marks[phrases[0]];
-    return el("mark", { class: kind, "data-phrases": phrases.join(" "), vars: { "--strength": strength } }, piece);
-  });
-  byId("reading").replaceChildren(...pieces);
-}
-
-function phraseMarks(present) {
-  const strong = strengths(present);
-  return present.map(({ spans }, index) => ({ kind: "present", index, spans, strength: strong[index] }));
-}
-
-// The marks that a piece of the text belongs to, the strongest first.
-const marksAt = (mark) => mark.dataset.phrases.split(" ").map((number) => sheet.marks[number]);
-
-function drawLists() {
-  showLists(true);
-  drawRemarks(sheet.result.notices ?? []);
-  if (sheet.result.concept) drawConcepts(sheet.result, { choose, point, judged });
-  else drawPhrases(sheet.result, sheet.baseline);
-  pressChosen();
-}
-
-function judged() {
-  drawMarks();
-  pressChosen();
-}
-
-function drawPhrases(result, baseline) {
-  byId("present-count").textContent = result.present.length || "";
-  byId("absent-count").textContent = result.absent.length || "";
-  const shared = baseline && new Set(baseline.results.map((one) => phraseKey(one.phrase)));
-  const ours =
-    result.present.length > 0
-      ? phraseList(result.present, "present", { choose, point, shared, bands: sheet.bands.present })
-      : el("p", { class: "none" }, "No phrases were found in this text.");
-  byId("beside").classList.toggle("two", baseline !== null);
-  byId("beside").replaceChildren(
-    ...(baseline === null
-      ? [ours]
-      : [
-          el("div", {}, el("h3", {}, "erukg"), ours),
-          el("div", { id: "baseline-list" }, el("h3", {}, baseline.label), theirs(baseline, result.present)),
-        ]),
-  );
-  byId("absent-list").replaceChildren(
-    result.absent.length > 0
-      ? phraseList(result.absent, "absent", { choose, bands: sheet.bands.absent })
-      : el("p", { class: "none" }, whyNoneAbsent()),
-  );
-}
-
-function drawRemarks(notices) {
-  byId("remarks").replaceChildren(...notices.map(({ code, message }) => el("li", { "data-code": code }, message)));
-  show(byId("remarks"), notices.length > 0);
-}
-
-function theirs(baseline, ours) {
-  if (baseline.error) return el("p", { class: "none" }, baseline.error);
-  if (baseline.results.length === 0) return el("p", { class: "none" }, "It finds no phrases in this text.");
-  return baselineList(baseline.results, ours);
-}
-
-function whyNoneAbsent() {
-  if (sheet.result.notices?.some((one) => one.code === "not-english")) return "Absent phrases are only generated for English texts.";
-  if (turning?.mode() === "extract") return "Extraction looks only at the text. Switch to Generate for absent phrases.";
-  if (service && !service.collection) return "There is no collection of other documents to suggest phrases; see erukg collection build.";
-  return "No similar documents suggest other phrases.";
-}
-
-// Light up in the text what is pointed at in a list; nothing with null.
-function point(kind, index) {
-  for (const mark of byId("reading").querySelectorAll("mark"))
-    mark.classList.toggle("lit", marksAt(mark).some((one) => one.kind === kind && one.index === index));
-}
-
-function choose(kind, index, others = []) {
-  const found = sheet.result[kind][index];
-  if (!sheet.chosen) sheet.opener = document.activeElement;
-  sheet.chosen = { kind, index, found, others };
-  drawExplanation();
-  const card = byId("explanation");
-  card.focus({ preventScroll: true });
-  card.scrollTop = 0;
-  card.parentElement.scrollTop = 0;
-  card.scrollIntoView({ block: "nearest" });
-}
-
-function drawExplanation() {
-  const { alpha, beta, factors, chosen } = sheet;
-  const body = sheet.result.concept ? conceptCard(chosen) : phraseCard({ ...chosen, alpha, beta, factors });
-  byId("explanation").replaceChildren(
-    ...explanationCard(chosen, body, {
-      close: closeExplanation,
-      choose: (other) => choose(other.kind, other.index, swapped(other)),
-    }),
-  );
-  show(byId("explanation"), true);
-  pressChosen();
-}
-
-function swapped(other) {
-  const { kind, index, found, others } = sheet.chosen;
-  return [{ kind, index, found }, ...others.filter((one) => one.found !== other.found)];
-}
-
-function chooseAt(mark) {
-  const [first, ...rest] = marksAt(mark);
-  choose(first.kind, first.index, rest.map(({ kind, index }) => ({ kind, index, found: sheet.result[kind][index] })));
-}
-
-// After a new answer the chosen phrase may have another place, or none.
-function keepChosen() {
-  const key = phraseKey(sheet.chosen.found.phrase);
-  for (const kind of sheet.result.concept ? ["concept", "term"] : ["present", "absent"]) {
-    const index = sheet.result[kind].findIndex((one) => phraseKey(one.phrase) === key);
-    if (index < 0) continue;
-    sheet.chosen = { kind, index, found: sheet.result[kind][index], others: [] };
-    drawExplanation();
-    return;
-  }
-  const away = byId("explanation").contains(document.activeElement);
-  sheet.chosen = null;
-  show(byId("explanation"), false);
-  if (away) byId("main").focus({ preventScroll: true });
-  pressChosen();
-}
-
-function pressChosen() {
-  const { chosen } = sheet;
-  for (const button of document.querySelectorAll(LIST_BUTTONS)) {
-    const here = chosen && button.dataset.kind === chosen.kind && Number(button.dataset.index) === chosen.index;
-    button.setAttribute("aria-pressed", String(Boolean(here)));
-  }
-  for (const mark of byId("reading").querySelectorAll("mark"))
-    mark.classList.toggle("chosen", marksAt(mark).some((one) => one.kind === chosen?.kind && one.index === chosen.index));
-}
-
-function closeExplanation() {
-  const { kind, index } = sheet.chosen;
-  const inside = byId("explanation").contains(document.activeElement);
-  sheet.chosen = null;
-  show(byId("explanation"), false);
-  pressChosen();
-  if (!inside) return;
-  const button = document.querySelector(`.margin button[data-kind="${kind}"][data-index="${index}"]`);
-  (sheet.opener?.isConnected && sheet.opener !== document.body ? sheet.opener : button)?.focus();
 }

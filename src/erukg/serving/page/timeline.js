@@ -3,8 +3,8 @@
 import { el, plural } from "./dom.js";
 
 export class Timeline {
-  // `changed(from, to)` when another span is chosen.
-  constructor(place, documents, changed) {
+  // `changed()` when another span is chosen; `span` is the one to begin with, where there is one.
+  constructor(place, documents, changed, span = []) {
     this.documents = documents;
     const years = documents.map((document_) => document_.year).filter((year) => year !== null);
     this.first = years.reduce((a, b) => Math.min(a, b), Infinity);
@@ -15,12 +15,13 @@ export class Timeline {
       place.replaceChildren();
       return;
     }
-    this.from = this.first;
-    this.to = this.last;
+    const year = (given, other) => Math.min(Math.max(Number(given ?? other) || other, this.first), this.last);
+    this.from = year(span[0], this.first);
+    this.to = Math.max(year(span[1], this.last), this.from);
     this.changed = changed;
     this.bars = el("div", { class: "years", "aria-hidden": "true" });
-    this.low = this.slider("From year", this.first, () => this.turn(this.low));
-    this.high = this.slider("To year", this.last, () => this.turn(this.high));
+    this.low = this.slider("From year", this.from, () => this.turn(this.low));
+    this.high = this.slider("To year", this.to, () => this.turn(this.high));
     this.label = el("p", { class: "span" });
     const all = el("button", { type: "button", class: "quiet", on: { click: () => this.reset() } }, "All years");
     place.replaceChildren(
@@ -56,9 +57,11 @@ export class Timeline {
     this.changed();
   }
 
+  whole = () => this.from === this.first && this.to === this.last;
+
   // Documents without a year belong to the whole, and to no part of it.
   holds(document_) {
-    if (!this.useful || (this.from === this.first && this.to === this.last)) return true;
+    if (!this.useful || this.whole()) return true;
     return document_.year !== null && document_.year >= this.from && document_.year <= this.to;
   }
 

@@ -1,5 +1,7 @@
 // What was accepted and rejected, for each text and vocabulary; kept by the browser, without the text.
 
+import { hash } from "./text.js";
+
 const KEY = "erukg-verdicts";
 const MOST_TEXTS = 200;
 
@@ -50,14 +52,4 @@ function load() {
   } catch {
     return {};
   }
-}
-
-// Two runs of FNV-1a from different starts: texts are told apart, and cannot be told from it.
-function hash(text) {
-  let [a, b] = [0x811c9dc5, 0x01000193];
-  for (let i = 0; i < text.length; i += 1) {
-    a = Math.imul(a ^ text.charCodeAt(i), 0x01000193);
-    b = Math.imul(b ^ text.charCodeAt(i), 0x85ebca6b);
-  }
-  return `${(a >>> 0).toString(36)}-${(b >>> 0).toString(36)}-${text.length.toString(36)}`;
 }
