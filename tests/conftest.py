@@ -1,4 +1,7 @@
-"""Fixtures shared by all tests: a tiny model and a tiny collection, built once a session."""
+"""Fixtures shared by all tests: a tiny model and a tiny collection, built once a session.
+
+A session that leaves a process behind has failed.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
+from left_processes import left_behind
 from tiny import write_corpus, write_model
 from tiny_ranker import write_ranked
 
@@ -54,3 +58,10 @@ def tiny_collection(tiny_encoder: OnnxBackend, tiny_corpus: Path, tmp_path_facto
     folder = tmp_path_factory.mktemp("collections") / "tiny"
     build(folder, [tiny_corpus], ModelAnalyser(tiny_encoder))
     return folder
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput") and (found := left_behind()):
+        print(f"\nThese processes were left behind by the tests: {found}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

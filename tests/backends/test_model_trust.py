@@ -118,3 +118,11 @@ def test_a_mistyped_folder_is_not_downloaded(monkeypatch: pytest.MonkeyPatch) ->
     assert not fetched
     assert find_model("hub:a/b@v1.0") == Path("/fetched")
     assert fetched == [("a/b", "v1.0")]
+
+
+def test_an_installation_without_models_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("erukg.backends.folder.bundled", lambda name: tmp_path / "nothing" / name)
+    with pytest.raises(ModelError, match="no bundled model"):
+        find_model()
+    with pytest.raises(ModelError, match="bundled are none"):
+        find_model("smal")

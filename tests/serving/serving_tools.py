@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import httpx
@@ -83,8 +83,15 @@ class GatedGenerator(KeyphraseGenerator):
 class Process:
     """`erukg serve` in a process of its own, on any free port."""
 
-    def __init__(self, *arguments: object, env: dict[str, str] | None = None, wait: bool = True) -> None:
-        command = [sys.executable, "-m", "erukg.cli", "serve", "--port", "0", *map(str, arguments)]
+    def __init__(
+        self,
+        *arguments: object,
+        env: dict[str, str] | None = None,
+        before: Sequence[str] = (),
+        wait: bool = True,
+    ) -> None:
+        """`before` is a command that runs the one after it."""
+        command = [*before, sys.executable, "-m", "erukg.cli", "serve", "--port", "0", *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, **(env or {})}
         )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from erukg import Collection, KeyphraseGenerator, Settings
 from erukg.backends import OnnxBackend
+from erukg.core.backend import Encoding, Pieces
 from erukg.core.factors import FACTORS
 from erukg.core.query_expansion import QueryOptions
 from erukg.io.engines import ENGINES, search_query
@@ -21,7 +25,9 @@ from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
 from erukg.serving.request_models import RequestModels, check
 from erukg.serving.service import Service
-from serving.serving_tools import ask, inside
+from serving.serving_tools import GatedGenerator, ask, inside
+
+CODES = {404: "not_found", 405: "method_not_allowed", 422: "invalid_request"}
 
 
 def plain(value: Any) -> Any:
@@ -174,7 +180,70 @@ def test_baselines_are_listed_and_run(generator: KeyphraseGenerator, text: str) 
         assert all(one["score"] > 0 for one in found)
     wrong = ask(generator, "/v1/baseline", {"text": text, "system": "textrnk"})
     assert wrong.status_code == 404
-    assert "did you mean 'textrank'" in wrong.json()["error"]
+    assert "did you mean 'textrank'" in wrong.json()["detail"]
+
+
+def test_other_settings_for_one_document_rank_it_again_without_the_model(
+    tiny_model: Path, tiny_collection: Path, text: str
+) -> None:
+    class Counted(OnnxBackend):
+        passes = 0
+
+        def encode(self, pieces: Pieces, terms: NDArray[np.int32]) -> Encoding:
+            Counted.passes += 1
+            return super().encode(pieces, terms)
+
+    counted = KeyphraseGenerator(Counted.load(tiny_model), Collection.open(tiny_collection))
+
+    async def scenario(client: httpx.AsyncClient, service: Service) -> None:
+        def passes(before: list[int] = [0]) -> int:  # noqa: B006 (it is to last)
+            made, before[0] = Counted.passes - before[0], Counted.passes
+            return made
+
+        passes()
+        bodies: list[dict[str, Any]] = [
+            {"text": text},
+            {"documents": [{"id": "a", "text": text}]},
+            {"documents": [{"text": f"{text}."}]},
+        ]
+        for body in bodies:
+            found = []
+            for settings in ({"diversity": 0.1}, {"diversity": 0.9}, {"beta": 0.3}):
+                asked = {**body, "settings": settings, "explain": True}
+                found.append((await client.post("/v1/keyphrases", json=asked)).json()["results"])
+            assert passes() == 1, body
+            given = body.get("documents", [{"text": text}])[0]
+            expected = counted.generate(
+                given["text"], settings=counted.settings.replace(beta=0.3), explain=True, id=given.get("id")
+            )
+            assert found[2] == [plain(expected.to_dict())]
+            passes()
+        many = {"documents": [{"text": f"{text} {i}"} for i in range(20)]}
+        for _ in range(2):
+            await client.post("/v1/keyphrases", json=many)
+            assert passes() == 20  # a stream of documents does not drive out what someone looks at
+        await client.post("/v1/keyphrases", json={"text": text})
+        assert passes() == 0
+
+    inside(counted, scenario)
+
+
+def test_documents_are_counted_when_they_are_finished(gated: GatedGenerator) -> None:
+    async def scenario(client: httpx.AsyncClient, service: Service) -> None:
+        def finished() -> str:
+            return next(
+                line for line in service.metrics.text().splitlines() if line.startswith("erukg_documents_total")
+            )
+
+        asked = asyncio.create_task(client.post("/v1/keyphrases", json={"documents": [{"text": "wait"}] * 3}))
+        while not gated.begun:
+            await asyncio.sleep(0.005)
+        assert finished() == "erukg_documents_total 0"
+        gated.gate.set()
+        await asked
+        assert finished() == "erukg_documents_total 3"
+
+    inside(gated, scenario)
 
 
 def test_info_describes_settings_and_limits(generator: KeyphraseGenerator) -> None:
@@ -211,10 +280,10 @@ def test_the_page_is_served_from_a_fixed_list_under_a_strict_policy(generator: K
     ):
         response = ask(generator, f"/assets/{name}".replace("\0", "%00"))
         assert response.status_code == 404, name
-        assert "error" in response.json()
+        assert response.json()["code"] == "not_found"
 
 
-def test_every_error_is_one_sentence_of_json(generator: KeyphraseGenerator, text: str) -> None:
+def test_every_error_is_a_problem_with_a_code_and_one_sentence(generator: KeyphraseGenerator, text: str) -> None:
     cases: list[tuple[str, Any, int]] = [
         ("/v1/keyphrases", {}, 422),
         ("/v1/keyphrases", [], 422),
@@ -247,9 +316,11 @@ def test_every_error_is_one_sentence_of_json(generator: KeyphraseGenerator, text
         for path, body, status in cases:
             response = await (client.get(path) if body is None else client.post(path, json=body))
             assert response.status_code == status, (path, body, response.text)
-            assert list(response.json()) == ["error"]
-            assert response.json()["error"].endswith((".", "?"))
-            assert response.headers["content-type"] == "application/json"
+            assert list(response.json()) == ["type", "title", "status", "detail", "code", "request_id"]
+            assert (response.json()["status"], response.json()["code"]) == (status, CODES[status])
+            assert response.json()["request_id"] == response.headers["x-request-id"]
+            assert response.json()["detail"].endswith((".", "?"))
+            assert response.headers["content-type"] == "application/problem+json"
 
     inside(generator, scenario)
 
@@ -274,14 +345,14 @@ def test_every_error_is_one_sentence_of_json(generator: KeyphraseGenerator, text
 def test_a_refusal_says_what_is_wrong_and_where(generator: KeyphraseGenerator, body: Any, sentence: str) -> None:
     response = ask(generator, "/v1/keyphrases", body)
     assert response.status_code == 422
-    assert response.json() == {"error": sentence}
+    assert response.json()["detail"] == sentence
 
 
 def test_a_refusal_names_the_entry_of_a_list(generator: KeyphraseGenerator) -> None:
     wrong = ask(generator, "/v1/rank", {"text": "a", "phrases": ["a", 1]})
-    assert wrong.json() == {"error": "'phrases[1]' must be a string, not 1."}
+    assert wrong.json()["detail"] == "'phrases[1]' must be a string, not 1."
     missing = ask(generator, "/v1/rank", {"text": "a"})
-    assert missing.json() == {"error": "'phrases' is missing; give it."}
+    assert missing.json()["detail"] == "'phrases' is missing; give it."
     of_two = ask(generator, "/v1/keyphrases", {"documents": [{"id": 5, "text": "a"}, {"txt": "a"}]})
     assert [one["error"] for one in of_two.json()["results"]] == [
         "'document.id' must be a string, not 5.",
@@ -324,9 +395,9 @@ def test_api_keys_guard_the_api_and_nothing_else(generator: KeyphraseGenerator, 
     keys = Keys(["first-secret-key", "second-secret-key"])
 
     async def scenario(client: httpx.AsyncClient, service: Service) -> None:
-        for path in ("/v1/info", "/v1/baselines", "/metrics", "/v1/nothing"):
+        for path in ("/v1/info", "/v1/baselines", "/v1/jobs", "/metrics", "/v1/nothing"):
             assert (await client.get(path)).status_code == 401
-        for path in ("/healthz", "/readyz", "/", "/openapi.json"):
+        for path in ("/healthz", "/readyz", "/", "/openapi.json", "/docs", "/docs/style.css"):
             assert (await client.get(path)).status_code == 200
         for given, status in (
             ("first-secret-key", 200),
@@ -341,7 +412,7 @@ def test_api_keys_guard_the_api_and_nothing_else(generator: KeyphraseGenerator, 
             response = await client.post("/v1/keyphrases", json={"text": text}, headers=headers)
             assert response.status_code == status, given
         assert response.headers["www-authenticate"] == "Bearer"
-        assert 'erukg_rejected_total{reason="api_key"} 8' in service.metrics.text()
+        assert 'erukg_rejected_total{reason="api_key"} 9' in service.metrics.text()
 
     inside(generator, scenario, keys=keys)
 

@@ -41,7 +41,8 @@ def test_one_document_and_many_give_what_the_suggester_gives(
     assert many == [
         plain(suggester.suggest(d["text"], min_confidence=0.01, id=d["id"]).to_dict()) for d in documents[:-1]
     ]
-    assert bad == {"id": "bad", "error": "The document has no field \"txt\"; did you mean 'text'?"}
+    sentence = "The document has no field \"txt\"; did you mean 'text'?"
+    assert bad == {"id": "bad", "error": sentence, "code": "invalid_request"}
 
 
 def test_spans_of_matches_count_code_points(generator: KeyphraseGenerator, subjects: SubjectsByName) -> None:
@@ -65,10 +66,10 @@ def test_what_is_wrong_is_said(generator: KeyphraseGenerator, subjects: Subjects
         limits = ServiceLimits(top_k=50, characters=1000)
         response = ask(generator, "/v1/suggest", body, subjects=subjects, limits=limits)
         assert response.status_code == status, response.text
-        assert response.json()["error"].startswith(sentence)
+        assert response.json()["detail"].startswith(sentence)
     without = ask(generator, "/v1/suggest", {"text": text})
     assert without.status_code == 404
-    assert "start it with --vocabulary" in without.json()["error"]
+    assert "start it with --vocabulary" in without.json()["detail"]
 
 
 def test_info_lists_the_vocabularies(generator: KeyphraseGenerator, subjects: SubjectsByName) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from erukg.core.arguments import checked
-from erukg.errors import ModelError
+from erukg.errors import ModelError, require
 
-__all__ = ["DEFAULT_MODEL", "FORMAT", "ModelFolder", "find_model"]
+__all__ = ["DEFAULT_MODEL", "FORMAT", "ModelFolder", "bundled_models", "download_model", "find_model", "lasting_name"]
 
 FORMAT = "erukg-model"
 VERSION = 1
@@ -193,11 +193,22 @@ def bundled(name: str) -> Path:
     return Path(str(files("erukg"))) / "assets" / "models" / name
 
 
+def bundled_models() -> list[str]:
+    """The names of the models inside the package."""
+    return sorted(path.name for path in bundled("").glob("*") if path.is_dir())
+
+
+def lasting_name(path: Path) -> str:
+    """What finds the model again from any folder and, where it is bundled, on any machine."""
+    return path.name if path.name in bundled_models() and path == bundled(path.name) else str(path.absolute())
+
+
 @checked
 def find_model(model: str | Path | None = None) -> Path:
     """The folder of a model: None for the bundled default, a bundled name, a local folder, or hub:OWNER/NAME@REVISION.
 
-    Nothing is downloaded unless the name says so.
+    A bundled name means the bundled model, whatever folders there are; "./small" and Path("small") are folders. Nothing
+    is downloaded unless the name says so.
     """
     if model is None:
         model = DEFAULT_MODEL
@@ -205,14 +216,14 @@ def find_model(model: str | Path | None = None) -> Path:
             raise ModelError("This installation has no bundled model; give a model folder.")
     text = str(model)
     if (hub := _HUB.fullmatch(text)) is not None:
-        return _from_hub(*hub.groups())
+        return download_model(*hub.groups())
+    names = bundled_models()
+    if isinstance(model, str) and text in names:
+        return bundled(text)
     if text and _is_folder(text):
         return Path(text)
-    if re.fullmatch(r"[a-z0-9][a-z0-9-]*", text) and _is_folder(str(bundled(text))):
-        return bundled(text)
-    names = sorted(path.name for path in bundled("").iterdir() if path.is_dir())
     raise ModelError(
-        f"There is no model folder or bundled model '{text[:200]}'; bundled are {', '.join(names)}, and "
+        f"There is no model folder or bundled model '{text[:200]}'; bundled are {', '.join(names) or 'none'}, and "
         "hub:OWNER/NAME@REVISION downloads one."
     )
 
@@ -224,14 +235,14 @@ def _is_folder(name: str) -> bool:
         return False
 
 
-def _from_hub(name: str, revision: str | None) -> Path:
+def download_model(name: str, revision: str | None, more: Sequence[str] = (), **options: Any) -> Path:
+    """The folder with a model of the hub, and files that match `more`; `options` as for `snapshot_download` there."""
     if revision is None:
         raise ModelError(f"Say which version of '{name}' to download, as hub:{name}@REVISION: a commit or a tag.")
-    from huggingface_hub import snapshot_download
-
-    patterns = ["config.json", "tokenizer.json", "head.safetensors", "ranker.safetensors", "encoder*.onnx"]
+    hub = require("huggingface_hub", "hub", "A model of the Hugging Face hub")
+    patterns = ["README.md", "config.json", "tokenizer.json", "head.safetensors", "ranker.safetensors", "encoder*.onnx"]
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
+        return Path(hub.snapshot_download(name, revision=revision, allow_patterns=[*patterns, *more], **options))
     except Exception as error:  # the hub client raises many unrelated kinds; all mean the same to the caller
         raise ModelError(
             f"The hub could not give '{name}' at revision '{revision}' ({type(error).__name__}); check the name, the "

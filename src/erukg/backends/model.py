@@ -6,12 +6,13 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.backends.folder import ModelFolder
+from erukg.backends.folder import ModelFolder, find_model, lasting_name
 from erukg.backends.ranker_file import read_ranker
 from erukg.backends.vocabulary import Vocabulary
 from erukg.core.backend import INNER, MARK, WORD, Encoding, Pieces
@@ -73,6 +74,22 @@ class ModelBackend(ABC):
         self.hidden_size = folder.hidden_size
         self.window = folder.window
         self.ranker = read_ranker(folder)
+
+    @classmethod
+    @abstractmethod
+    def load(cls, path: str | Path, precision: str | None = None) -> Self:
+        """Open the model in the folder `path`."""
+
+    def _how(self) -> dict[str, Any]:
+        """What else `load` was given."""
+        return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its files are not copied: who unpickles it has them.
+        return _reload, (type(self), lasting_name(self.folder.path), self.folder.precision, self._how())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # nothing in it ever changes
 
     def pieces(self, words: Sequence[str]) -> Pieces:
         """The word pieces of each word of a text."""
@@ -137,6 +154,10 @@ class ModelBackend(ABC):
                 f"{self.folder.graph} has tags of width {width} where {self.folder.head.name} asks for {wanted}; "
                 "copy or export the model again."
             )
+
+
+def _reload(kind: type[ModelBackend], model: str, precision: str, how: dict[str, Any]) -> ModelBackend:
+    return kind.load(find_model(model), precision, **how)
 
 
 def _check_head(

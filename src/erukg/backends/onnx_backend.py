@@ -19,6 +19,7 @@ from erukg.backends.threads import MOST_THREADS
 from erukg.core.arguments import checked
 from erukg.core.backend import Encoding, Pieces
 from erukg.core.inputs import checked_count
+from erukg.core.pauses import pause_point
 from erukg.errors import ModelError
 
 __all__ = ["OnnxBackend"]
@@ -43,6 +44,9 @@ class OnnxBackend(ModelBackend):
     def load(cls, path: str | Path, precision: str | None = None, threads: int = 1) -> OnnxBackend:
         """Open the model in the folder `path`; `threads` is how many cores one pass may use."""
         return cls(ModelFolder.open(Path(path), precision), threads)
+
+    def _how(self) -> dict[str, Any]:
+        return {"threads": self._threads}
 
     def encode_batch(self, texts: Sequence[tuple[Pieces, NDArray[np.int32]]]) -> list[Encoding]:
         """`encode` of several texts, one after the other: 8-bit scales depend on what shares a pass.
@@ -93,6 +97,8 @@ class OnnxBackend(ModelBackend):
         # Windows follow one another in the text, and so do the words that are tagged in each.
         bounds = np.searchsorted(tagged_in, np.arange(len(spans) + 1))
         for (start, stop), some in zip(spans, map(slice, bounds, bounds[1:]), strict=True):
+            if start:
+                pause_point()
             states, parts, pooled = self._run(pieces.ids[start:stop])
             if len(terms):
                 np.maximum(peaks, self._peaks_of([states], rows)[0], out=peaks)

@@ -12,6 +12,8 @@ from functools import update_wrapper
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from erukg.core.kernel_cache import compiled
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -38,9 +40,7 @@ class Kernel(Generic[P, R]):
         """The compiled function."""
         with _lock:
             if self._compiled is None:
-                import numba
-
-                self._compiled = numba.njit(nogil=True, cache=True)(_linked(self.python))
+                self._compiled = compiled(_linked(self.python))
             return self._compiled
 
 

@@ -6,9 +6,7 @@ answers 422.
 
 from __future__ import annotations
 
-import json
 from functools import partial
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, RootModel
@@ -20,14 +18,14 @@ from erukg.errors import did_you_mean
 from erukg.serving.bodies import parse_form, parse_json, unique
 from erukg.serving.document_queue import Task
 from erukg.serving.openapi import Operation
-from erukg.serving.problems import Problem, json_response
+from erukg.serving.problems import PROBLEM_TYPE, Problem, json_response, problem_body
 from erukg.serving.request_models import EXAMPLE_TEXT, check, shown, with_fields
 from erukg.serving.service import Service, raise_error
 from erukg.serving.subjects import Subjects
 from erukg.serving.tasks import dump
 from erukg.subjects.results import Suggestion
 
-__all__ = ["AnnifApi", "is_annif_path", "problem_response"]
+__all__ = ["AnnifApi", "annif_problem", "is_annif_path"]
 
 _MOST = 2**31 - 1
 
@@ -115,7 +113,7 @@ class SuggestForm(Parameters):
 class BatchDocument(BaseModel):
     text: str
     document_id: str | None = Field(None, max_length=1000, description="Your name for the document; it is returned.")
-    metadata: dict[str, Any] | None = Field(None, description="Counts for nothing.")
+    metadata: Any = Field(None, description="Counts for nothing.")
 
 
 class BatchRequest(BaseModel):
@@ -141,36 +139,36 @@ class AnnifApi:
         self._batch = with_fields(BatchRequest, documents=(documents, ...))
 
     def operations(self) -> list[Operation]:
-        plain = partial(Operation, error=AnnifProblem)
+        plain = partial(Operation, "Annif", error=AnnifProblem)
         of_one = partial(plain, statuses=(401, 404), names=tuple(self._service.subjects))
         place = "/v1/projects/{project_id}"
         suggest, batch = f"{place}/suggest", f"{place}/suggest-batch"
         return [
-            plain("GET", "/v1/", self.info, ApiInfo),
-            plain("GET", "/v1/vocabs", self.vocabs, VocabList),
-            plain("GET", "/v1/projects", self.projects, ProjectList),
-            of_one("GET", place, self.project, Project),
-            of_one("POST", suggest, self.suggest, AnnifSuggestions, self._form, form=True),
-            of_one("POST", batch, self.suggest_batch, AnnifBatch, self._batch, query=self._query),
+            plain("GET", "/v1/", self.annif_info, ApiInfo),
+            plain("GET", "/v1/vocabs", self.annif_vocabs, VocabList),
+            plain("GET", "/v1/projects", self.annif_projects, ProjectList),
+            of_one("GET", place, self.annif_project, Project),
+            of_one("POST", suggest, self.annif_suggest, AnnifSuggestions, self._form, form=True),
+            of_one("POST", batch, self.annif_suggest_batch, AnnifBatch, self._batch, query=self._query),
         ]
 
-    async def info(self, request: Request) -> Response:
+    async def annif_info(self, request: Request) -> ApiInfo:
         """As Annif: the version of the service."""
-        return json_response(dump({"title": "Annif REST API (erukg)", "version": __version__}))
+        return ApiInfo(title="Annif REST API (erukg)", version=__version__)
 
-    async def vocabs(self, request: Request) -> Response:
+    async def annif_vocabs(self, request: Request) -> VocabList:
         """As Annif: the vocabularies."""
-        return json_response(dump({"vocabs": [_vocab(each) for each in self._service.subjects.values()]}))
+        return VocabList(vocabs=[_vocab(each) for each in self._service.subjects.values()])
 
-    async def projects(self, request: Request) -> Response:
+    async def annif_projects(self, request: Request) -> ProjectList:
         """As Annif: the projects, one for each vocabulary."""
-        return json_response(dump({"projects": [_project(each) for each in self._service.subjects.values()]}))
+        return ProjectList(projects=[_project(each) for each in self._service.subjects.values()])
 
-    async def project(self, request: Request) -> Response:
+    async def annif_project(self, request: Request) -> Project:
         """As Annif: one project."""
-        return json_response(dump(_project(self._named(request))))
+        return _project(self._named(request))
 
-    async def suggest(self, request: Request) -> Response:
+    async def annif_suggest(self, request: Request) -> Response:
         """As Annif: concepts for a text."""
         subjects = self._named(request)
 
@@ -180,10 +178,10 @@ class AnnifApi:
         def make_tasks(form: SuggestForm) -> list[Task]:
             return [self._task(subjects, form, _language(subjects, form), form.text)]
 
-        _, (result,) = await self._service.process(request, parse, make_tasks)
+        _, (result,) = await self._service.processor.process(request, parse, make_tasks)
         return json_response(b'{"results":%s}' % raise_error(result))
 
-    async def suggest_batch(self, request: Request) -> Response:
+    async def annif_suggest_batch(self, request: Request) -> Response:
         """As Annif: concepts for many texts."""
         subjects = self._named(request)
         asked = check(self._query, unique(request.query_params.multi_items(), "the query"))
@@ -195,7 +193,7 @@ class AnnifApi:
         def make_tasks(batch: BatchRequest) -> list[Task]:
             return [self._task(subjects, asked, language, document.text) for document in batch.documents]
 
-        batch, results = await self._service.process(request, parse, make_tasks)
+        batch, results = await self._service.processor.process(request, parse, make_tasks)
         pairs = zip(map(raise_error, results), batch.documents, strict=True)
         entries = [
             b'{"results":%s,"document_id":%s}' % (found, dump(document.document_id)) for found, document in pairs
@@ -226,23 +224,22 @@ def _language(subjects: Subjects, asked: Parameters) -> str:
     return asked.language or subjects.vocabulary.language
 
 
-def _vocab(subjects: Subjects) -> dict[str, Any]:
+def _vocab(subjects: Subjects) -> Vocab:
     vocabulary = subjects.vocabulary
-    languages, size = list(vocabulary.languages), len(vocabulary)
-    return {"vocab_id": subjects.name, "languages": languages, "size": size, "loaded": True}
+    return Vocab(vocab_id=subjects.name, languages=list(vocabulary.languages), size=len(vocabulary), loaded=True)
 
 
-def _project(subjects: Subjects) -> dict[str, Any]:
-    return {
-        "project_id": subjects.name,
-        "name": subjects.vocabulary.name or subjects.name,
-        "language": "en",
-        "backend": {"backend_id": "erukg"},
-        "vocab": _vocab(subjects),
-        "vocab_language": subjects.vocabulary.language,
-        "is_trained": True,
-        "modification_time": subjects.modified.isoformat(timespec="seconds"),
-    }
+def _project(subjects: Subjects) -> Project:
+    return Project(
+        project_id=subjects.name,
+        name=subjects.vocabulary.name or subjects.name,
+        language="en",
+        backend={"backend_id": "erukg"},
+        vocab=_vocab(subjects),
+        vocab_language=subjects.vocabulary.language,
+        is_trained=True,
+        modification_time=subjects.modified.isoformat(timespec="seconds"),
+    )
 
 
 def _suggestion(subjects: Subjects, found: Suggestion, language: str) -> dict[str, Any]:
@@ -257,9 +254,8 @@ def is_annif_path(path: str) -> bool:
     return path in ("/v1/", "/v1/vocabs", "/v1/projects") or path.startswith("/v1/projects/")
 
 
-def problem_response(problem: Problem) -> Response:
+def annif_problem(problem: Problem) -> Response:
     """The answer to an error in the form that Annif has."""
     status = 400 if problem.status == 422 else problem.status
-    title = "Project not found" if status == 404 else HTTPStatus(status).phrase
-    body = {"type": "about:blank", "title": title, "status": status, "detail": problem.sentence}
-    return Response(json.dumps(body).encode(), status, problem.headers, media_type="application/problem+json")
+    body = problem_body(status, problem.sentence, "Project not found" if status == 404 else "")
+    return Response(body, status, problem.headers, media_type=PROBLEM_TYPE)

@@ -6,22 +6,27 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
+from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from erukg.errors import InputError, SettingsError
-from erukg.serving import openapi
-from erukg.serving.annif import AnnifApi, is_annif_path, problem_response
+from erukg.serving import answers, openapi
+from erukg.serving.annif import AnnifApi, annif_problem, is_annif_path
+from erukg.serving.job_api import JobsApi
 from erukg.serving.openapi import Operation
 from erukg.serving.page import Page
 from erukg.serving.problems import Problem, json_response
+from erukg.serving.reference import Reference
 from erukg.serving.service import PATHS, Service
 from erukg.serving.sites import Sites
 from erukg.serving.tasks import dump
@@ -29,36 +34,26 @@ from erukg.serving.tasks import dump
 __all__ = ["create_app"]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_PUBLIC = ("/healthz", "/readyz", "/openapi.json", "/")
+_PUBLIC = ("/healthz", "/readyz", "/openapi.json", "/", "/docs", "/docs/style.css")
 _CLIENT_CLOSED = 499
+_LEAST_COMPRESSED = 1_000
 _PATTERNS = {path: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))) for path in PATHS}
 
 
 def create_app(service: Service, *, cors: Sequence[str] = (), hosts: Sequence[str] = ()) -> ASGIApp:
     """The application; `cors` are the origins whose pages may use it, none by default, and `hosts` the names it answers
     to beside those of this machine."""
-    page, models = Page(), service.models
-    operations = [
-        Operation("POST", "/v1/keyphrases", service.keyphrases, openapi.KeyphraseResults, models.keyphrases),
-        Operation("POST", "/v1/rank", service.rank, openapi.RankResults, models.rank),
-        Operation("POST", "/v1/expand", service.expand, openapi.ExpandResults, models.expand),
-        Operation("POST", "/v1/suggest", service.suggest, openapi.SuggestResults, models.suggest, statuses=(401, 404)),
-        Operation("POST", "/v1/read", service.read, openapi.FileText),
-        Operation("POST", "/v1/baseline", service.baseline, openapi.RankResults, models.baseline, statuses=(401, 404)),
-        Operation("GET", "/v1/baselines", service.baseline_list, openapi.BaselineList),
-        Operation("GET", "/v1/info", service.info, openapi.Info),
-        *AnnifApi(service).operations(),
-        Operation("GET", "/healthz", service.healthz, openapi.Status, statuses=()),
-        Operation("GET", "/readyz", service.readyz, openapi.Status, statuses=(503,)),
-        Operation("GET", "/metrics", service.show_metrics, None),
-    ]
-    description = dump(openapi.describe(operations, keys=bool(service.keys)))
+    page = Page()
+    operations = [*_operations(service), *JobsApi(service).operations(), *AnnifApi(service).operations()]
+    description = openapi.describe(operations, keys=bool(service.keys))
+    written, reference = dump(description), Reference(description)
 
     async def description_json(request: Request) -> Response:
-        return json_response(description)
+        return json_response(written)
 
-    routes = [Route(o.path, o.handler, methods=[o.method]) for o in operations]
+    routes = [Route(o.path, _endpoint(o.handler), methods=[o.method]) for o in operations]
     pages = {"/openapi.json": description_json, "/": page.send, "/assets/{name}": page.send}
+    pages |= {"/docs": reference.send, "/docs/style.css": reference.send_style}
     routes += [Route(path, handler, methods=["GET"]) for path, handler in pages.items()]
     handle = _error_handler(service)
     router = _GuardedRouter(routes, service, Sites(hosts, cors))
@@ -67,11 +62,58 @@ def create_app(service: Service, *, cors: Sequence[str] = (), hosts: Sequence[st
         inner = CORSMiddleware(
             inner,
             allow_origins=list(cors),
-            allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type", "x-api-key", "x-request-id"],
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["authorization", "content-encoding", "content-type", "x-api-key", "x-request-id"],
             expose_headers=["retry-after", "x-request-id"],
         )
-    return _RequestLogging(inner, service)
+    return _RequestLogging(_Compressing(inner, minimum_size=_LEAST_COMPRESSED, compresslevel=5), service)
+
+
+def _operations(service: Service) -> list[Operation]:
+    models = service.models
+    many = partial(Operation, stream=True)
+    named = (401, 404)
+    return [
+        many("Keyphrases", "POST", "/v1/keyphrases", service.keyphrases, answers.KeyphraseResults, models.keyphrases),
+        Operation("Keyphrases", "POST", "/v1/rank", service.rank, answers.RankResults, models.rank),
+        Operation("Search", "POST", "/v1/expand", service.expand, answers.ExpandResults, models.expand),
+        many("Subjects", "POST", "/v1/suggest", service.suggest, answers.SuggestResults, models.suggest, named),
+        Operation("Files", "POST", "/v1/read", service.read_file, answers.FileText, openapi.FILE),
+        Operation("Comparison", "POST", "/v1/baseline", service.baseline, answers.RankResults, models.baseline, named),
+        Operation("Comparison", "GET", "/v1/baselines", service.baselines, answers.BaselineList),
+        Operation("Service", "GET", "/v1/info", service.info, answers.Info),
+        Operation("Service", "GET", "/healthz", service.healthz, answers.Status, statuses=()),
+        Operation("Service", "GET", "/readyz", service.readyz, answers.Status, statuses=(503,)),
+        Operation("Service", "GET", "/metrics", service.show_metrics, openapi.TEXT),
+    ]
+
+
+def _endpoint(
+    handler: Callable[[Request], Awaitable[Response | BaseModel]],
+) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        found = await handler(request)
+        # What was left out of a model is left out of its JSON.
+        return (
+            found if isinstance(found, Response) else json_response(found.model_dump_json(exclude_unset=True).encode())
+        )
+
+    return answer
+
+
+class _Compressing(GZipMiddleware):
+    """gzip for those who accept it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and _accepts_gzip(Headers(scope=scope).get("accept-encoding", "")):
+            await super().__call__(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _accepts_gzip(accepted: str) -> bool:
+    kinds = (part.replace(" ", "").partition(";q=") for part in accepted.lower().split(","))
+    return any(kind == "gzip" and (not quality or quality.strip("0.") != "") for kind, _, quality in kinds)
 
 
 class _GuardedRouter(Router):
@@ -113,7 +155,9 @@ def _error_handler(service: Service) -> Callable[[Request, Exception], Awaitable
                 service.log.failure(error, request.scope["erukg.id"])
                 problem = Problem(500, "The service failed on this request; its log says more under the request's id.")
         request.scope["erukg.reason"] = problem.reason
-        return problem_response(problem) if is_annif_path(request.url.path) else problem.response()
+        return (
+            annif_problem(problem) if is_annif_path(request.url.path) else problem.response(request.scope["erukg.id"])
+        )
 
     return handle
 
@@ -133,10 +177,11 @@ class _RequestLogging:
         begin = time.perf_counter()
         given = Headers(scope=scope).get("x-request-id", "")
         id = scope["erukg.id"] = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
-        status = _CLIENT_CLOSED
+        status, complete = _CLIENT_CLOSED, False
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal status
+            nonlocal status, complete
+            complete = message["type"] == "http.response.body" and not message.get("more_body", False)
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -154,9 +199,10 @@ class _RequestLogging:
         finally:
             seconds = time.perf_counter() - begin
             path = _path_label(scope["path"])
+            status = status if complete else _CLIENT_CLOSED
             service.metrics.request(path, status, seconds)
             if reason := scope.get("erukg.reason"):
-                service.metrics.add(f"rejected.{reason}")
+                service.metrics.rejected(reason)
             service.log.request(id, scope["method"], path, status, seconds, scope.get("erukg.documents", 0))
 
 

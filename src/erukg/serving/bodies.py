@@ -1,11 +1,12 @@
-"""Request bodies: received with limits on bytes and time, and parsed as strict JSON or as a form."""
+"""Request bodies: received and decompressed with limits on bytes and time, and parsed as strict JSON or as a form."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
@@ -15,7 +16,16 @@ from starlette.requests import Request
 from erukg.serving.problems import Problem
 from erukg.serving.request_models import shown
 
-__all__ = ["ByteBudget", "media_type", "parse_form", "parse_json", "read_body", "unique"]
+__all__ = [
+    "ByteBudget",
+    "announced_bytes",
+    "media_type",
+    "parse_form",
+    "parse_json",
+    "read_body",
+    "receive_body",
+    "unique",
+]
 
 _MOST_FIELDS = 100
 
@@ -47,26 +57,89 @@ class ByteBudget:
 
 
 async def read_body(request: Request, limit: int, seconds: float, take: Callable[[int], None]) -> bytes:
-    """The whole body, its bytes taken from a budget; raises Problem when it is over the limit or too slow."""
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Problem(415, "Compressed bodies are not accepted; send it without Content-Encoding.")
-    announced = request.headers.get("content-length", "0")
-    if announced.isascii() and announced.isdigit() and int(announced[:20]) > limit:
-        raise _too_large(limit)
+    """The whole body, its bytes taken from a budget; raises Problem as `receive_body` does."""
     chunks: list[bytes] = []
-    total = 0
-    try:
-        async with asyncio.timeout(seconds):
-            async for chunk in request.stream():
-                total += len(chunk)
-                if total > limit:
-                    raise _too_large(limit)
-                take(len(chunk))
-                chunks.append(chunk)
-    except TimeoutError:
-        sentence = f"The body did not arrive within {seconds:g} s; send it faster, or send less."
-        raise Problem(408, sentence, {"Connection": "close"}, "slow_body") from None
+
+    async def put(chunk: bytes) -> None:
+        take(len(chunk))
+        chunks.append(chunk)
+
+    await receive_body(request, limit, seconds, put)
     return b"".join(chunks)
+
+
+async def receive_body(
+    request: Request, limit: int, seconds: float, put: Callable[[bytes], Awaitable[object]], again_after: int = 0
+) -> None:
+    """Give the body to `put` as it arrives, decompressed; raises Problem when it is over the limit or too slow.
+
+    It has so many seconds in all, or for every `again_after` bytes.
+    """
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip"):
+        raise Problem(415, "Of compressed bodies only gzip is accepted; send it so, or without Content-Encoding.")
+    if announced_bytes(request) > limit:
+        raise _too_large(limit)
+    gunzip = _Gunzip() if encoding == "gzip" else None
+    arrived = total = 0
+    begin = asyncio.get_running_loop().time()
+    try:
+        async with asyncio.timeout(seconds) as deadline:
+            async for chunk in request.stream():
+                arrived += len(chunk)
+                if again_after:
+                    deadline.reschedule(begin + seconds * (1 + arrived / again_after))
+                for part in (chunk,) if gunzip is None else gunzip.unpack(chunk):
+                    total += len(part)
+                    if max(arrived, total) > limit:
+                        raise _too_large(limit)
+                    await put(part)
+    except TimeoutError:
+        waited = asyncio.get_running_loop().time() - begin
+        sentence = f"The body did not arrive within {waited:.3g} s; send it faster, or send less."
+        raise Problem(408, sentence, {"Connection": "close"}, "slow_body") from None
+    if gunzip is not None:
+        gunzip.check_end()
+
+
+def announced_bytes(request: Request) -> int:
+    """The bytes of the body that are said to come; 0 when nothing is said."""
+    given = request.headers.get("content-length", "")
+    return int(given[:20]) if given.isascii() and given.isdigit() else 0
+
+
+class _Gunzip:
+    """gzip data as it arrives, unpacked in small pieces: a little of it may be a lot."""
+
+    _PIECE = 1 << 18
+    _MOST_MEMBERS = 10_000
+
+    def __init__(self) -> None:
+        self._members = 0
+        self._member: Any = None
+
+    def unpack(self, chunk: bytes) -> Iterator[bytes]:
+        while chunk or self._member is not None:
+            if self._member is None:
+                self._members += 1
+                if self._members > self._MOST_MEMBERS:  # each costs time, even an empty one
+                    raise Problem(400, f"The gzip data has more than {self._MOST_MEMBERS} parts; compress it as one.")
+                self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            try:
+                out = self._member.decompress(chunk, self._PIECE)
+            except zlib.error:
+                raise Problem(400, "The body is not gzip data, as its Content-Encoding says.") from None
+            yield out
+            if self._member.eof:
+                chunk, self._member = self._member.unused_data, None
+            elif len(out) < self._PIECE:
+                return
+            else:
+                chunk = self._member.unconsumed_tail
+
+    def check_end(self) -> None:
+        if self._member is not None or not self._members:
+            raise Problem(400, "The gzip data of the body ends too early; send all of it.")
 
 
 def _too_large(limit: int) -> Problem:

@@ -1,11 +1,10 @@
-"""The text of uploaded files. PDFs are parsed in separate processes, a few at a time."""
+"""The text of uploaded files. Documents are parsed in separate processes, a few at a time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers
@@ -13,16 +12,17 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from erukg.errors import InputError, MissingExtraError
+from erukg.io.extraction import KINDS, ExtractedText, kind_of_document, parse_document
 from erukg.io.items import Limits
-from erukg.io.pdf import PdfText, parse_pdf
 from erukg.io.streams import decode
+from erukg.serving.answers import FileText
 from erukg.serving.bodies import media_type
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.problems import Problem
 
 __all__ = ["FileReader", "uploaded_file"]
 
-_ACCEPTED = ("text/plain", "text/markdown", "application/pdf", "application/octet-stream", "")
+_ACCEPTED = {"text/plain", "text/markdown", "application/octet-stream", "", *(k.media_type for k in KINDS.values())}
 _WAITING_PER_READER = 4
 
 
@@ -41,34 +41,37 @@ class FileReader:
             pdf_memory=limits.pdf_memory,
         )
 
-    async def read(self, data: bytes) -> dict[str, Any]:
-        """`{"text"}`, for a PDF with `"pages"`; raises a Problem when the bytes are neither PDF nor text."""
+    async def read(self, data: bytes) -> FileText:
+        """The text, for a PDF with its pages; raises a Problem when the bytes are neither a document nor text."""
+        kind = kind_of_document(data)
         try:
-            if b"%PDF-" in data[:1024]:
-                return await self._pdf(data)
+            if kind is not None:
+                return await self._document(data, kind)
             text = decode(data)
         except MissingExtraError:
-            raise Problem(415, "This service cannot read PDFs, only text; its 'pdf' extra is not installed.") from None
+            missing = KINDS[kind or "pdf"]
+            sentence = f"This service cannot read {missing.called}; its '{missing.extra}' extra is not installed."
+            raise Problem(415, sentence) from None
         except InputError as error:
             raise Problem(422, str(error)) from None
         if len(text) > self._limits.document_bytes:
             raise Problem(413, f"The text is longer than {self._limits.document_bytes} characters; split it.")
-        return {"text": text}
+        return FileText(text=text)
 
-    async def _pdf(self, data: bytes) -> dict[str, Any]:
+    async def _document(self, data: bytes, kind: str) -> FileText:
         if self._active >= self._max_active:
-            sentence = "The service is busy with other PDFs; try again in 5 s."
+            sentence = "The service is busy with other documents; try again in 5 s."
             raise Problem(429, sentence, {"Retry-After": "5"}, "pdf_queue_full")
         self._active += 1
-        parsing = asyncio.get_running_loop().run_in_executor(self._threads, parse_pdf, data, self._limits)
+        parsing = asyncio.get_running_loop().run_in_executor(self._threads, parse_document, data, self._limits, kind)
         # Counted until the process has ended, whether or not somebody still waits for it.
         parsing.add_done_callback(self._finished)
         found = await asyncio.shield(parsing)
         # Damaged fonts yield halves of surrogate pairs: whole pairs are joined, others replaced.
         text = found.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return {"text": text, "pages": found.pages}
+        return FileText(text=text, pages=found.pages)
 
-    def _finished(self, parsing: asyncio.Future[PdfText]) -> None:
+    def _finished(self, parsing: asyncio.Future[ExtractedText]) -> None:
         self._active -= 1
         if not parsing.cancelled():
             parsing.exception()  # marks it as retrieved, in case nobody waits any more
@@ -82,7 +85,8 @@ async def uploaded_file(request: Request, body: bytes) -> bytes:
     kind, _ = media_type(request)
     if kind != "multipart/form-data":
         if kind not in _ACCEPTED:
-            raise Problem(415, "Only PDF and text can be read; send the file itself, or a form with it in 'file'.")
+            kinds = ", ".join(KINDS).upper()
+            raise Problem(415, f"Only text and {kinds} can be read; send the file, or a form with it in 'file'.")
         return body
     if not parse_options_header(request.headers["content-type"])[1].get(b"boundary"):
         raise Problem(400, "The form has no boundary; let your client make the Content-Type of it.")

@@ -25,7 +25,12 @@ class ServerOptions:
     host: str = _option("127.0.0.1", "Address to listen on; 0.0.0.0 means all.")
     port: int = _option(8000, "Port; 0 picks a free one.", min=0, max=65_535)
     workers: int = _option(1, "Worker processes.", min=1, max=256)
-    threads: int | None = _option(None, "Documents at a time per worker.", min=1, show_default="one per core in all")
+    threads: int | None = _option(
+        None,
+        "Documents at a time per worker: so many short ones and so many others.",
+        min=1,
+        show_default="one per core in all",
+    )
     api_key_file: Path | None = _option(  # noqa: RUF009 (it is a field)
         None,
         f"File of API keys, one per line; the variable {KEY_VARIABLE} holds one more.",
@@ -39,8 +44,14 @@ class ServerOptions:
         "A name that the service is reached by, beside --host, localhost and addresses; * means any; may be repeated.",
         metavar="NAME",
     )
+    jobs_folder: Path | None = _option(  # noqa: RUF009 (it is a field)
+        None, "Folder for jobs, the keyphrases of whole corpora, and their results.", show_default="none: no jobs"
+    )
     drain_seconds: float = _option(0.5, "On SIGTERM, seconds to keep accepting connections.", min=0, max=3_600)
     grace_seconds: float = _option(60.0, "Then, seconds to finish accepted requests.", min=1, max=3_600)
+    hung_seconds: float = _option(
+        30.0, "With several workers, seconds without a sign of life until one is replaced.", min=3, max=3_600
+    )
     request_log: bool = _option(True, "One line of JSON per request on standard error.", " /--no-request-log")
 
 
@@ -55,7 +66,8 @@ class ServiceLimits:
     body_bytes: int = _limit(8_000_000, 1_000, 1_000_000_000, "Largest request body, in bytes.")
     file_bytes: int = _limit(20_000_000, 1_000, 1_000_000_000, "Largest file to read, in bytes.")
     held_bytes: int = _limit(256_000_000, 1_000, 100_000_000_000, "Bytes of all bodies held at a time; beyond it 429.")
-    queue: int = _limit(256, 1, 1_000_000, "Documents that may wait; beyond it 429.")
+    connections: int = _limit(1_000, 1, 1_000_000, "Connections at a time; beyond it 429.")
+    queue: int = _limit(256, 1, 1_000_000, "Documents that may wait in each lane; beyond it 429.")
     documents: int = _limit(100, 1, 100_000, "Documents per request.")
     characters: int = _limit(200_000, 100, 20_000_000, "Characters per document.")
     phrases: int = _limit(10_000, 1, 1_000_000, "Phrases to rank per request.")
@@ -68,6 +80,10 @@ class ServiceLimits:
     pdf_seconds: float = _limit(20.0, 0.1, 3_600, "Longest time for parsing a PDF.")
     pdf_memory: int = _limit(1_500_000_000, 100_000_000, 100_000_000_000, "Memory for parsing a PDF, in bytes.")
     pdf_readers: int = _limit(2, 1, 64, "PDFs parsed at a time; four times as many may wait.")
+    jobs: int = _limit(20, 1, 10_000, "Jobs kept at a time, done or not; beyond it 429.")
+    job_documents: int = _limit(100_000, 1, 100_000_000, "Documents per job.")
+    job_bytes: int = _limit(200_000_000, 1_000, 100_000_000_000, "Bytes of a job's documents, and of its results.")
+    job_hours: float = _limit(72.0, 0.0001, 100_000, "Hours that the results of a job are kept.")
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):

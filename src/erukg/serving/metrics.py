@@ -17,32 +17,48 @@ from numpy.typing import NDArray
 
 __all__ = ["Metrics", "resident_bytes"]
 
-_STATUSES = (200, 204, 304, 307, 400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 429, 431, 499, 500, 503, 504)
-_BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-_REASONS = tuple("queue_full held_bytes pdf_queue_full too_large slow_body timeout api_key host origin".split())
+_STATUSES = tuple(
+    map(
+        int,
+        "200 201 202 204 304 307 400 401 403 404 405 408 409 410 413 415 421 422 429 431 499 500 503 504 507".split(),
+    )
+)
+_BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
+_REASONS = tuple(
+    "queue_full expected_wait held_bytes pdf_queue_full jobs_full connections too_large slow_body slow_headers "
+    "large_headers not_http timeout api_key host origin other".split()
+)
 # Name, metric, kind and help of the single numbers.
 _SINGLE = (
-    ("documents", "erukg_documents_total", "counter", "Documents processed."),
+    ("documents", "erukg_documents_total", "counter", "Documents processed to the end, with a result or an error."),
     ("document_errors", "erukg_document_errors_total", "counter", "Documents answered with an error of their own."),
-    ("restarts", "erukg_worker_restarts_total", "counter", "Worker processes started again after they died."),
+    ("restarts", "erukg_worker_restarts_total", "counter", "Worker processes started again after they died or hung."),
+    ("log_lines_dropped", "erukg_log_lines_dropped_total", "counter", "Lines of the log that nobody took."),
+    ("connections", "erukg_connections", "gauge", "Open connections."),
     ("waiting", "erukg_queue_documents", "gauge", "Documents waiting for a thread."),
     ("running", "erukg_running_documents", "gauge", "Documents being processed."),
     ("ready", "erukg_ready_workers", "gauge", "Worker processes that are loaded and warm."),
 )
-_GAUGES = ("waiting", "running", "ready", "memory")
+_GAUGES = ("waiting", "running", "ready", "connections", "memory")
 
 
 class Metrics:
     """All metrics of a service. Create it before the workers are forked; `use_row` says which worker writes."""
 
-    def __init__(self, paths: Sequence[str], workers: int = 1) -> None:
+    def __init__(self, paths: Sequence[str], workers: int = 1, longest: float = 60.0) -> None:
+        """`paths` are those counted by name; `longest` is how many seconds a request may take."""
+        self._bounds = _BUCKETS[: bisect_left(_BUCKETS, longest) + 1]
         self._paths = {path: i for i, path in enumerate((*paths, "other"))}
         self._statuses = {status: i for i, status in enumerate((*_STATUSES, 0))}
-        numbers = [name for name, *_ in _SINGLE] + ["memory", *(f"rejected.{reason}" for reason in _REASONS)]
+        numbers = [name for name, *_ in _SINGLE] + [
+            "memory",
+            "alive_at",
+            *(f"rejected.{reason}" for reason in _REASONS),
+        ]
         row = np.dtype(
             [
                 ("requests", np.float64, (len(self._paths), len(self._statuses))),
-                ("buckets", np.float64, (len(self._paths), len(_BUCKETS) + 1)),
+                ("buckets", np.float64, (len(self._paths), len(self._bounds) + 1)),
                 ("seconds", np.float64, (len(self._paths),)),
                 *((name, np.float64) for name in numbers),
             ]
@@ -61,10 +77,22 @@ class Metrics:
         """Count a restart of this worker after its death; called by the process that starts it."""
         self._rows[worker]["restarts"] += 1
 
+    def alive_at(self, worker: int) -> float:
+        """When this worker last said that it is alive, by `set("alive_at", …)`; a time of the monotonic clock."""
+        return float(self._rows[worker]["alive_at"])
+
+    def reset_alive(self, worker: int) -> None:
+        """Forget what a worker of this number said before."""
+        self._rows[worker]["alive_at"] = 0
+
+    def rejected(self, reason: str) -> None:
+        """Count a request that was refused or given up."""
+        self.add(f"rejected.{reason if reason in _REASONS else 'other'}")
+
     def request(self, path: str, status: int, seconds: float) -> None:
         i = self._paths.get(path, len(self._paths) - 1)
         self._row["requests"][i, self._statuses.get(status, len(self._statuses) - 1)] += 1
-        self._row["buckets"][i, bisect_left(_BUCKETS, seconds)] += 1
+        self._row["buckets"][i, bisect_left(self._bounds, seconds)] += 1
         self._row["seconds"][i] += seconds
 
     def add(self, name: str, amount: float = 1) -> None:
@@ -93,7 +121,7 @@ class Metrics:
             counts = np.cumsum(buckets[i])
             if not counts[-1]:
                 continue
-            for bound, count in zip((*_BUCKETS, "+Inf"), counts, strict=True):
+            for bound, count in zip((*self._bounds, "+Inf"), counts, strict=True):
                 yield f'erukg_request_seconds_bucket{{path="{path}",le="{bound}"}} {count:.0f}'
             yield f'erukg_request_seconds_sum{{path="{path}"}} {sums[i]:.6f}'
             yield f'erukg_request_seconds_count{{path="{path}"}} {counts[-1]:.0f}'

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -14,11 +14,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SkipValidation,
     ValidationError,
     create_model,
     model_validator,
 )
 from pydantic_core import ErrorDetails
+from typing_extensions import TypeAliasType
 
 from erukg.core.query_expansion import QueryOptions
 from erukg.core.settings import STYLES, Settings
@@ -34,6 +36,7 @@ __all__ = [
     "DocumentBody",
     "DocumentsRequest",
     "ExpandRequest",
+    "JobOptions",
     "KeyphrasesRequest",
     "RankRequest",
     "RequestModels",
@@ -49,6 +52,11 @@ EXAMPLE_TEXT = (
     "Sea ice thickness from passive microwave radiometry\nWe estimate the thickness of thin sea ice from brightness "
     "temperatures measured by satellites."
 )
+
+
+_Mode: TypeAlias = Literal["generate", "extract"]
+_MODE: Any = Field("generate", description="extract: only phrases of the text itself, without the collection.")
+_EXPLAIN = Field(False, description="Explain each score.")
 
 
 def _config(*examples: dict[str, Any], **schema: Any) -> ConfigDict:
@@ -74,13 +82,14 @@ class SettingsBody(_Body):
 
     place = "'settings'"
 
-    style: Literal[tuple(STYLES)] | None = Field(None, description="Lists for different readers.")  # type: ignore[valid-type]
+    style: str | None
 
     def apply(self, base: Settings) -> Settings:
         if not self.model_fields_set:
             return base
         start = base if self.style is None else Settings.styled(self.style)
-        return start.replace(**self.model_dump(exclude_unset=True, exclude={"style"}))
+        known = self.model_dump(exclude_unset=True, include=set(base.to_dict()))
+        return start.replace(**known)
 
 
 class DocumentBody(_Body):
@@ -109,8 +118,18 @@ class DocumentsRequest(_Body):
     def many(self) -> bool:
         return "documents" in self.model_fields_set
 
+    @property
+    def given(self) -> list[Any]:
+        """The documents as they came; the only text is one."""
+        return self.documents if self.many else [self.text]
 
-_EITHER = [{"required": ["text"]}, {"required": ["documents"]}]
+
+# Not as alternatives: generated clients would have a class for each.
+_EITHER: dict[str, Any] = {
+    "if": {"required": ["text"]},
+    "then": {"not": {"required": ["documents"]}},
+    "else": {"required": ["documents"]},
+}
 
 
 class KeyphrasesRequest(DocumentsRequest):
@@ -118,14 +137,12 @@ class KeyphrasesRequest(DocumentsRequest):
         {"text": EXAMPLE_TEXT, "top_k": 5},
         {"documents": [{"id": "a", "text": EXAMPLE_TEXT}, {"text": "Another one."}], "mode": "extract"},
         {"text": EXAMPLE_TEXT, "settings": {"alpha": 0.6, "diversity": 0.3}, "explain": True},
-        oneOf=_EITHER,
+        **_EITHER,
     )
 
     settings: SettingsBody
-    mode: Literal["generate", "extract"] = Field(
-        "generate", description="extract: only phrases of the text itself, without the collection."
-    )
-    explain: bool = Field(False, description="Explain each score.")
+    mode: _Mode = _MODE
+    explain: bool = _EXPLAIN
 
 
 def _search_field(written: str) -> str:
@@ -138,7 +155,7 @@ class ExpandRequest(DocumentsRequest):
         {"documents": [{"_id": "1", "title": "Sea ice", "text": EXAMPLE_TEXT}]},
         {"documents": [{"_id": "q1", "text": "thickness of sea ice"}], "kind": "query", "format": "elasticsearch"},
         {"text": "thickness of sea ice", "kind": "query", "format": "lucene", "search_fields": ["text"], "weight": 0.2},
-        oneOf=_EITHER,
+        **_EITHER,
     )
 
     settings: SettingsBody
@@ -157,9 +174,7 @@ class ExpandRequest(DocumentsRequest):
     absent: int
     terms: int
     weight: float
-    format: Engine | None = Field(
-        None, description="Queries: also give, in 'query', what this engine takes: a string or the body of a request."
-    )
+    format: Engine | None
     search_fields: list[Annotated[str, AfterValidator(_search_field), Field(json_schema_extra={"pattern": FIELD})]] = (
         Field(
             default_factory=list,
@@ -184,7 +199,7 @@ class SuggestRequest(DocumentsRequest):
     model_config = _config(
         {"text": EXAMPLE_TEXT, "top_k": 5, "new_terms": 3},
         {"documents": [{"id": "a", "text": EXAMPLE_TEXT}], "min_confidence": 0.2},
-        oneOf=_EITHER,
+        **_EITHER,
     )
 
     vocabulary: str
@@ -199,7 +214,7 @@ class RankRequest(_Body):
     phrases: list[str]
     top_k: int
     settings: SettingsBody
-    explain: bool = Field(False, description="Explain each score.")
+    explain: bool = _EXPLAIN
 
 
 class BaselineRequest(_Body):
@@ -210,6 +225,17 @@ class BaselineRequest(_Body):
     top_k: int
 
 
+class JobOptions(SettingsBody):
+    """What is wanted of a corpus, as the parameters of a query: strings."""
+
+    model_config = ConfigDict(strict=False)
+    place = "The query"
+
+    top_k: int
+    mode: _Mode = _MODE
+    explain: bool = _EXPLAIN
+
+
 class RequestModels:
     """The models above with the limits of a service put in: what it accepts, and what its OpenAPI document says."""
 
@@ -217,17 +243,21 @@ class RequestModels:
         text = Annotated[str, Field(max_length=limits.characters, description="The document's text.")]
         short = Annotated[str, Field(max_length=limits.baseline_characters, description="The document's text.")]
         top_k = (_number("int", 0, limits.top_k, "How many phrases of each kind."), 10)
-        settings = _settings_model(defaults)
+        settings = with_fields(SettingsBody, **_settings_fields(defaults))
         options: dict[str, Any] = {"top_k": top_k, "settings": (settings, Field(default_factory=settings))}
         # Items of any type: what is wrong with one document is reported in its place among the results.
         many: Any = Field(default_factory=list, min_length=1, max_length=limits.documents)
-        one_or_many: dict[str, Any] = {"text": (text, Field(default_factory=str)), "documents": (list[Any], many)}
+        one: dict[str, Any] = {"text": (text, Field(default_factory=str))}
+        rows = {**one, "documents": (list[Any], many)}
         phrase = Annotated[str, Field(max_length=500)]
         phrases = Field(max_length=limits.phrases, fail_fast=True, description="The phrases to score.")
 
         self.document = with_fields(DocumentBody, text=(text, ...))
+        given = list[Annotated[self.document | Any, SkipValidation]]  # type: ignore[name-defined]
+        one_or_many = {**one, "documents": (given, many)}
         self.keyphrases = with_fields(KeyphrasesRequest, **one_or_many, **options)
-        self.expand = with_fields(ExpandRequest, **one_or_many, **options, **_expansion(min(limits.top_k, 1000)))
+        self.job = with_fields(JobOptions, top_k=top_k, **_settings_fields(defaults))
+        self.expand = with_fields(ExpandRequest, **rows, **options, **_expansion(min(limits.top_k, 1000)))
         self.rank = with_fields(RankRequest, text=(text, ...), phrases=(list[phrase], phrases), **options)
         self.suggest = with_fields(SuggestRequest, **one_or_many, **_suggestion(limits.top_k, vocabularies))
         self.baseline = with_fields(BaselineRequest, text=(short, ...), top_k=top_k)
@@ -250,7 +280,8 @@ def _expansion(most: int) -> dict[str, Any]:
     }
     counts = {name: (_number("int", 0, most, help), min(getattr(plain, name), most)) for name, help in helps.items()}
     weight = _number("float", 0, 0.9, "Queries: the share of the longer query that its phrases have.")
-    return {**counts, "weight": (weight, plain.weight)}
+    format = "Queries: also give, in 'query', what this engine takes: a string or the body of a request."
+    return {**counts, "weight": (weight, plain.weight), "format": _choice("Engine", Engine, format)}
 
 
 def _suggestion(most: int, vocabularies: Sequence[str]) -> dict[str, Any]:
@@ -264,12 +295,17 @@ def _suggestion(most: int, vocabularies: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _settings_model(defaults: Settings) -> type[SettingsBody]:
-    fields: dict[str, Any] = {}
+def _settings_fields(defaults: Settings) -> dict[str, Any]:
+    fields: dict[str, Any] = {"style": _choice("Style", Literal[tuple(STYLES)], "Lists for different readers.")}
     for f in dataclasses.fields(Settings):
         low, high, help = f.metadata.get("low"), f.metadata.get("high"), f.metadata["help"]
         fields[f.name] = _number(str(f.type), low, high, help), getattr(defaults, f.name)
-    return with_fields(SettingsBody, **fields)
+    return fields
+
+
+def _choice(name: str, values: Any, help: str) -> Any:
+    """A field for one of these values, or null; the type has a name, which generated clients use."""
+    return TypeAliasType(name, values) | None, Field(None, description=help)
 
 
 def _number(kind: str, low: float | None, high: float | None, help: str) -> Any:
@@ -335,11 +371,11 @@ def _schema_at(model: type[BaseModel], place: tuple[int | str, ...]) -> dict[str
     root = schema = _schema(model)
     for part in place:
         schema = schema["items"] if isinstance(part, int) else schema["properties"][part]
+        # What may be null has another form, which is what to send.
+        schema = schema.get("anyOf", [schema])[0]
         if "$ref" in schema:
             schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
-    # Only `id` may be null; its other form is what to send.
-    found: dict[str, Any] = schema.get("anyOf", [schema])[0]
-    return found
+    return schema
 
 
 def shown(value: Any) -> str:

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
-import json
+import math
 import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from erukg.backends.threads import cores
 from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
 from erukg.serving.app import create_app
+from erukg.serving.jobs import JobStore
 from erukg.serving.keys import load_keys
 from erukg.serving.limits import ServerOptions, ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics
+from erukg.serving.protocol import SPARE_CONNECTIONS, limited_protocol
 from erukg.serving.service import PATHS, Comparisons, Service
 from erukg.serving.subjects import SubjectsByName
-from erukg.serving.supervisor import supervise
+from erukg.serving.supervisor import Supervisor
 
-__all__ = ["bind", "run"]
+__all__ = ["bind", "connection_limit", "run"]
 
 # How long a computing thread keeps the interpreter before the one that answers gets its turn.
 _SWITCH_SECONDS = 0.001
-_MAX_HEADER_BYTES = 65_536
+# Files that a process needs beside its connections: the model's, the collection's, those of the PDFs being read.
+_OWN_FILES = 64
 # How long requests may still begin on open connections after the last one was accepted.
 _LINGER_SECONDS = 0.5
 
@@ -55,14 +59,22 @@ def run(
     options: ServerOptions,
     limits: ServiceLimits,
 ) -> int:
-    """Serve until a signal comes; the exit code. `load` is called once, after the port is bound and before workers are
-    forked, and gives the generator, the extractors to compare it with, and what to suggest concepts from."""
+    """Serve until a signal comes; the exit code, with which the process has to end: signals are ignored from then on.
+
+    `load` is called once, after the port is bound and before workers are forked, and gives the generator, the
+    extractors to compare it with, and what to suggest concepts from.
+    """
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InputError("Several worker processes need a POSIX system; leave out --workers.")
+    _open_standard_files()
     keys = load_keys(options.api_key_file)
-    log = Log(requests=options.request_log)
+    jobs = JobStore(options.jobs_folder, limits) if options.jobs_folder is not None else None
+    metrics = Metrics(PATHS, options.workers, limits.seconds)
+    log = Log(requests=options.request_log, on_dropped=partial(metrics.add, "log_lines_dropped"))
     log.capture_uvicorn()
+    log.capture_warnings()
     listening = bind(options.host, options.port)
+    connections = connection_limit(limits.connections, log)
     generator, comparisons, subjects = load()
     if generator.background is None:
         log.event("warning", message="There is no collection, so no absent phrases are found.")
@@ -70,7 +82,6 @@ def run(
     log.event("listening", host=host, port=port, workers=options.workers)
     if not keys and host not in ("127.0.0.1", "::1"):
         log.event("warning", message="There is no API key: anyone who can reach this address may use the service.")
-    metrics = Metrics(PATHS, options.workers)
 
     def work(worker: int) -> int:
         metrics.use_row(worker)
@@ -85,6 +96,7 @@ def run(
             generator,
             comparisons=comparisons,
             subjects=subjects,
+            jobs=jobs,
             limits=limits,
             keys=keys,
             threads=options.threads or max(1, cores() // options.workers),
@@ -93,13 +105,48 @@ def run(
             on_ready=_freeze,
             on_failure=on_failure,
         )
-        _serve(service, options, listening)
+        _serve(service, options, listening, connections)
         return 1 if failures else 0
 
-    if options.workers == 1:
-        return work(0)
-    _freeze()
-    return supervise(work, options.workers, listening, options.drain_seconds + options.grace_seconds, metrics, log)
+    try:
+        if options.workers == 1:
+            return work(0)
+        _freeze()
+        return Supervisor(work, options, metrics, log).run(listening)
+    finally:
+        # What comes now cannot make it end sooner, and would only change its exit code.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        log.close()
+
+
+def _open_standard_files() -> None:
+    """Give a process that was started without standard files some: others would take their numbers, and the log or a
+    library would write to a client's connection."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def connection_limit(wanted: int, log: Log) -> int:
+    """How many connections a process can have, which is fewer than wanted where the system allows fewer open files."""
+    try:
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != hard:
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+                soft = hard
+        infinite = soft == resource.RLIM_INFINITY
+    except ImportError:  # not a POSIX system
+        return wanted
+    most = wanted if infinite else max(1, min(wanted, soft - _OWN_FILES - SPARE_CONNECTIONS))
+    if most < wanted:
+        log.event("warning", message=f"The system allows {soft} open files, so at most {most} connections are taken.")
+    return most
 
 
 def _freeze() -> None:
@@ -111,11 +158,11 @@ def _freeze() -> None:
     gc.freeze()
 
 
-def _serve(service: Service, options: ServerOptions, listening: socket.socket) -> None:
+def _serve(service: Service, options: ServerOptions, listening: socket.socket, connections: int) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     config = uvicorn.Config(
         create_app(service, cors=options.cors or (), hosts=(options.host, *(options.allowed_host or ()))),
-        http=type("Protocol", (_Protocol,), {"idle_seconds": service.limits.idle_seconds}),
+        http=limited_protocol(service, connections),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -125,12 +172,11 @@ def _serve(service: Service, options: ServerOptions, listening: socket.socket) -
         timeout_keep_alive=int(service.limits.idle_seconds) + 1,
         timeout_graceful_shutdown=int(options.grace_seconds) or 1,
     )
-    server = _Server(config, service, options.drain_seconds)
+    server = _Server(config, service, options)
     # Set before uvicorn sets its own handlers and kept after it: no signal is lost, and none kills a clean shutdown.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
     server.run([listening])
-    service.log.flush()
 
 
 class _Server(uvicorn.Server):
@@ -141,142 +187,56 @@ class _Server(uvicorn.Server):
     idle ones and answers the rest, which may take `grace_seconds`.
     """
 
-    def __init__(self, config: uvicorn.Config, service: Service, drain_seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, options: ServerOptions) -> None:
         super().__init__(config)
         self._service = service
-        self._drain = drain_seconds
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self._loop = asyncio.get_running_loop()
-        await super().startup(sockets)
+        self._options = options
+        self._signal: int | None = None
+        self._stop_at = math.inf
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self._service.draining:
-            self.force_exit = sig == signal.SIGINT
+        # Only notes it: the interpreter may be in the middle of anything.
+        if self._signal is None:
+            self._signal = sig
+            self._service.draining = True
+        elif sig == signal.SIGINT:
+            self.force_exit = self.should_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        now = time.monotonic()
+        if self._signal is not None and self._stop_at == math.inf:
+            self._stop_at = now + self._options.drain_seconds
+            self._service.log.event("draining", signal=signal.Signals(self._signal).name)
+        if now >= self._stop_at:
             self.should_exit = True
-            return
-        self._service.draining = True
-        self._service.log.event("draining", signal=signal.Signals(sig).name)
-        if self._loop is None:
-            self.should_exit = True
-        else:
-            stop = partial(setattr, self, "should_exit", True)
-            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain, stop)
+        if counter % 5 == 0:
+            self._service.metrics.set("connections", len(self.server_state.connections))
+            if not self._service.queue.hung(self._options.hung_seconds):
+                self._service.metrics.set("alive_at", now)
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.metrics.set("alive_at", math.inf)  # from here on it has its time to end
         for listening in sockets or []:
             await self._accept_waiting(listening)
             for server in self.servers:
                 server.close()
             listening.close()
-        assert self._loop is not None
-        end = self._loop.time() + _LINGER_SECONDS
-        while self.server_state.connections and self._loop.time() < end and not self.force_exit:
+        end = time.monotonic() + _LINGER_SECONDS
+        while self.server_state.connections and time.monotonic() < end and not self.force_exit:
             await asyncio.sleep(0.02)
         await super().shutdown(sockets)
 
     async def _accept_waiting(self, listening: socket.socket) -> None:
         """Accept the connections that the system has made already; closing the socket would reset them."""
-        assert self._loop is not None
+        loop = asyncio.get_running_loop()
         while True:
             try:
                 connection, _ = listening.accept()
-            except (BlockingIOError, ConnectionAbortedError):
+            except OSError:  # there are no more, or no file descriptors for them
                 return
             connection.setblocking(False)
             make: Any = self.config.http_protocol_class
-            state = {"server_state": self.server_state, "app_state": self.lifespan.state, "_loop": self._loop}
+            state = {"server_state": self.server_state, "app_state": self.lifespan.state, "_loop": loop}
             make = partial(make, config=self.config, **state)
-            await self._loop.connect_accepted_socket(make, connection)
-
-
-class _Protocol(HttpToolsProtocol):
-    """HTTP/1.1 on one connection, with limits that the server library lacks: on headers, in bytes and time.
-
-    Closes connections without a whole request in time or with large headers; errors are JSON here too.
-    """
-
-    idle_seconds = 30.0
-    _timer: asyncio.TimerHandle | None = None
-    _in_head = False
-    _head_bytes = 0
-    _unparsed_bytes = 0
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._arm()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._disarm()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        # The parser says nothing of a header before all of it has come, so that one without end has to be noticed here.
-        self._unparsed_bytes += len(data) if self._in_head else 0
-        super().data_received(data)
-        if self.transport.is_closing():
-            return
-        if self._in_head and self._unparsed_bytes > _MAX_HEADER_BYTES:
-            self._refuse_head()
-        elif self._busy():
-            self._disarm()
-
-    def on_message_begin(self) -> None:
-        self._in_head, self._head_bytes, self._unparsed_bytes = True, 0, 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        self._count(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value) + 4)
-        super().on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        self._in_head = False
-        super().on_headers_complete()
-
-    def _count(self, count: int) -> None:
-        self._head_bytes += count
-        if self._head_bytes > _MAX_HEADER_BYTES:
-            raise ValueError("large headers")  # stops the parser, which then asks for a refusal
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if not self._busy() and not self.transport.is_closing():
-            self._arm()
-
-    def send_400_response(self, msg: str) -> None:
-        if self._head_bytes > _MAX_HEADER_BYTES:
-            self._refuse_head()
-        else:
-            self._refuse(400, "This is not a valid HTTP/1.1 request.")
-
-    def _busy(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def _arm(self) -> None:
-        self._disarm()
-        self._timer = self.loop.call_later(self.idle_seconds, self._expired)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _expired(self) -> None:
-        # Also ends the rest of a body that was refused: until now it was read and thrown away, so that the
-        # client could see the refusal.
-        if not self._busy() and not self.transport.is_closing():
-            self.transport.close()
-
-    def _refuse_head(self) -> None:
-        self._refuse(431, f"The request's headers are larger than {_MAX_HEADER_BYTES} bytes; send less in them.")
-
-    def _refuse(self, status: int, sentence: str) -> None:
-        body = json.dumps({"error": sentence}).encode()
-        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
-        self.transport.write(STATUS_LINE[status] + head + body)
-        self.transport.close()
+            await loop.connect_accepted_socket(make, connection)

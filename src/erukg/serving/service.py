@@ -11,24 +11,39 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from erukg._version import __version__
 from erukg.backends.threads import cores
 from erukg.core.settings import STYLES, Settings
-from erukg.errors import InputError, did_you_mean
+from erukg.errors import did_you_mean
 from erukg.generator import KeyphraseGenerator
 from erukg.serving import tasks
-from erukg.serving.bodies import ByteBudget, parse_json, read_body
-from erukg.serving.document_queue import Batch, DocumentQueue, Task
+from erukg.serving.answers import (
+    BaselineInfo,
+    BaselineList,
+    CollectionInfo,
+    FactorInfo,
+    FileText,
+    Info,
+    SettingInfo,
+    Status,
+    VocabularyInfo,
+)
+from erukg.serving.bodies import parse_json, read_body
+from erukg.serving.document_queue import DocumentQueue, Task
 from erukg.serving.encoding_cache import EncodingCache
 from erukg.serving.files import FileReader, uploaded_file
+from erukg.serving.job_runner import JobRunner
+from erukg.serving.jobs import JobStore
 from erukg.serving.keys import Keys
 from erukg.serving.limits import ServiceLimits
 from erukg.serving.logs import Log
 from erukg.serving.metrics import Metrics, resident_bytes
+from erukg.serving.openapi import NDJSON
 from erukg.serving.problems import Problem, json_response
+from erukg.serving.processing import Processor, Result
 from erukg.serving.report import band_info, factor_info
 from erukg.serving.request_models import DocumentsRequest, RequestModels, SuggestRequest, check
 from erukg.serving.subjects import SubjectsByName
@@ -39,15 +54,13 @@ Comparisons: TypeAlias = Mapping[str, tuple[str, Callable[[str, int], Sequence[t
 """Other extractors by name: a label, and a function from a text and top_k to phrases with scores."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
-_Parsed = TypeVar("_Parsed")
 
 PATHS = tuple(
     "/v1/keyphrases /v1/rank /v1/expand /v1/suggest /v1/read /v1/baseline /v1/baselines /v1/info /v1/ /v1/vocabs "
+    "/v1/jobs /v1/jobs/{job_id} /v1/jobs/{job_id}/results "
     "/v1/projects /v1/projects/{project_id} /v1/projects/{project_id}/suggest /v1/projects/{project_id}/suggest-batch "
-    "/healthz /readyz /metrics /openapi.json / /assets/{name}".split()
+    "/healthz /readyz /metrics /openapi.json / /assets/{name} /docs /docs/style.css".split()
 )
-# Only after this time does a request look whether its client is still there.
-_CHECK_CLIENT_AFTER = 1.0
 _WARM_UP = "A warm engine\nThe first documents of a service are as fast as all that follow."
 
 
@@ -60,6 +73,7 @@ class Service:
         *,
         comparisons: Comparisons | None = None,
         subjects: SubjectsByName | None = None,
+        jobs: JobStore | None = None,
         limits: ServiceLimits | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
@@ -71,6 +85,7 @@ class Service:
         self.generator = generator
         self.comparisons = comparisons or {}
         self.subjects = subjects or {}
+        self.jobs = jobs
         self.limits = limits or ServiceLimits()
         self.keys = keys or Keys()
         self.metrics = metrics or Metrics(PATHS)
@@ -78,15 +93,22 @@ class Service:
         self.draining = False
         self.models = RequestModels(self.limits, generator.settings, tuple(self.subjects))
         self.cache = EncodingCache(generator)
-        self.budget = ByteBudget(self.limits.held_bytes)
         self.files = FileReader(self.limits)
         self.queue = DocumentQueue(
-            threads or cores(), self.limits.queue, self._warm_up, on_ready, on_failure or self.log.failure
+            threads or cores(),
+            self.limits.queue,
+            self._warm_up,
+            on_ready,
+            on_failure or self.log.failure,
+            seconds=self.limits.seconds,
+            on_finished=partial(self.metrics.add, "documents"),
         )
+        self.processor = Processor(self.queue, self.limits, self.metrics, self.log)
         background = generator.background
         self.model = generator.backend.name
-        self.collection = {"documents": len(background)} if background is not None else None
-        self._about = b',"model":%s,"collection":%s' % (tasks.dump(self.model), tasks.dump(self.collection))
+        self.collection = None if background is None else CollectionInfo(documents=len(background))
+        size = "null" if self.collection is None else self.collection.model_dump_json()
+        self._about = b',"model":%s,"collection":%s' % (tasks.dump(self.model), size.encode())
 
     def _warm_up(self) -> None:
         self.generator.generate(_WARM_UP)
@@ -99,10 +121,15 @@ class Service:
         """Starts the threads and keeps the gauges up to date; ends both."""
         self.queue.start()
         gauges = asyncio.create_task(self._update_gauges())
+        runner = (
+            None if self.jobs is None else JobRunner(self.jobs, self.processor, self.generator, self.limits, self.log)
+        )
         try:
             yield
         finally:
             gauges.cancel()
+            if runner is not None:
+                await runner.stop()
             self.queue.close()
             self.files.close()
 
@@ -117,12 +144,12 @@ class Service:
         self.metrics.set("memory", resident_bytes())
         self.metrics.set("ready", self.queue.ready and not self.draining)
 
-    # The API; the docstrings are its OpenAPI summaries.
+    # The API; names and docstrings are its OpenAPI ids and summaries.
 
     async def keyphrases(self, request: Request) -> Response:
         """Keyphrases of one or many documents: those present in the text, and those absent from it."""
         make = partial(tasks.keyphrase_tasks, self.generator, self.cache, self.models.document)
-        return await self._documents(request, self.models.keyphrases, make)
+        return await self._documents(request, self.models.keyphrases, make, lines=_wants_lines(request))
 
     async def expand(self, request: Request) -> Response:
         """For a search engine: documents with their keyphrases in separate fields, or queries with weighted phrases."""
@@ -141,7 +168,7 @@ class Service:
         def make(body: SuggestRequest) -> list[Task]:
             return tasks.suggest_tasks(self.subjects[body.vocabulary], self.models.document, body)
 
-        return await self._documents(request, self.models.suggest, make)
+        return await self._documents(request, self.models.suggest, make, lines=_wants_lines(request))
 
     async def baseline(self, request: Request) -> Response:
         """The keyphrases that another extractor finds in a text."""
@@ -155,55 +182,53 @@ class Service:
 
         return await self._single(request, self.models.baseline, task)
 
-    async def read(self, request: Request) -> Response:
+    async def read_file(self, request: Request) -> FileText:
         """The text of a PDF or text file."""
-        with self.budget.reserve() as take:
+        with self.processor.budget.reserve() as take:
             body = await read_body(request, self.limits.file_bytes, self.limits.body_seconds, take)
             if not body:
                 raise Problem(422, "The body is empty; send a PDF or text in it.")
             file = await uploaded_file(request, body)
             try:
                 async with asyncio.timeout(self.limits.seconds):
-                    return json_response(tasks.dump(await self.files.read(file)))
+                    return await self.files.read(file)
             except TimeoutError:
-                raise self._timeout() from None
+                raise self.processor.timeout() from None
 
-    async def baseline_list(self, request: Request) -> Response:
+    async def baselines(self, request: Request) -> BaselineList:
         """The other extractors available."""
-        names = [{"name": name, "label": label} for name, (label, _) in self.comparisons.items()]
-        return json_response(tasks.dump({"results": names}))
+        return BaselineList(results=[BaselineInfo(name=name, label=it) for name, (it, _) in self.comparisons.items()])
 
-    async def info(self, request: Request) -> Response:
+    async def info(self, request: Request) -> Info:
         """Version, model, collection, vocabularies, settings and their ranges, styles, factors of a score, limits."""
         defaults = self.generator.settings
         settings = {
-            f.name: {
-                "value": getattr(defaults, f.name),
-                "low": f.metadata.get("low"),
-                "high": f.metadata.get("high"),
-                "help": f.metadata["help"],
-                "kind": {"bool": "switch", "int": "whole"}.get(str(f.type), "number"),
-            }
+            f.name: SettingInfo(
+                value=getattr(defaults, f.name),
+                low=f.metadata.get("low"),
+                high=f.metadata.get("high"),
+                help=f.metadata["help"],
+                kind={"bool": "switch", "int": "whole"}.get(str(f.type), "number"),  # type: ignore[arg-type]
+            )
             for f in dataclasses.fields(Settings)
         }
-        about = {
-            "version": __version__,
-            "model": self.model,
-            "collection": self.collection,
-            "settings": settings,
-            "styles": {style: Settings.styled(style).to_dict() for style in STYLES},
-            "factors": factor_info(),
-            "bands": band_info(),
-            "vocabularies": [subjects.to_dict() for subjects in self.subjects.values()],
-            "limits": dataclasses.asdict(self.limits),
-        }
-        return json_response(tasks.dump(about))
+        return Info(
+            version=__version__,
+            model=self.model,
+            collection=self.collection,
+            settings=settings,
+            styles={style: Settings.styled(style).to_dict() for style in STYLES},
+            factors={name: FactorInfo(**about) for name, about in factor_info().items()},
+            bands=band_info(),
+            vocabularies=[VocabularyInfo(**subjects.to_dict()) for subjects in self.subjects.values()],
+            limits=dataclasses.asdict(self.limits),
+        )
 
-    async def healthz(self, request: Request) -> Response:
+    async def healthz(self, request: Request) -> Status:
         """Whether the process is alive."""
-        return json_response(b'{"status":"alive"}')
+        return Status(status="alive")
 
-    async def readyz(self, request: Request) -> Response:
+    async def readyz(self, request: Request) -> Status:
         """Whether it is loaded, warm and not stopping."""
         if self.draining:
             raise Problem(503, "The service is stopping; ask another one.")
@@ -211,7 +236,7 @@ class Service:
         # One warm worker is enough: what reaches another before it is warm waits for that moment in its queue.
         if not self.metrics.total("ready"):
             raise Problem(503, "The service is still warming up; ask again in a moment.", {"Retry-After": "1"})
-        return json_response(b'{"status":"ready"}')
+        return Status(status="ready")
 
     async def show_metrics(self, request: Request) -> Response:
         """Metrics for Prometheus."""
@@ -221,13 +246,21 @@ class Service:
     # How requests are processed.
 
     async def _documents(
-        self, request: Request, model: type[DocumentsRequest], make_tasks: Callable[[Any], list[Task]]
+        self,
+        request: Request,
+        model: type[DocumentsRequest],
+        make_tasks: Callable[[Any], list[Task]],
+        *,
+        lines: bool = False,
     ) -> Response:
         begin = time.perf_counter()
-        body, results = await self.process(request, partial(_checked, model, request), make_tasks)
+        parse = partial(_checked, model, request)
+        if lines:
+            return self.processor.stream(request, parse, make_tasks, lambda body: body.given)
+        body, results = await self.processor.process(request, parse, make_tasks)
         if body.many:
-            pairs = zip(body.documents, results, strict=True)
-            entries = [self._entry(given, result, request) for given, result in pairs]
+            id = request.scope["erukg.id"]
+            entries = [self.processor.entry(*each, id) for each in zip(body.documents, results, strict=True)]
         else:
             entries = [raise_error(results[0])]
         about = self._about
@@ -238,67 +271,20 @@ class Service:
     async def _single(self, request: Request, model: type[BaseModel], make_task: Callable[[Any], Task]) -> Response:
         begin = time.perf_counter()
         parse = partial(_checked, model, request)
-        _, (result,) = await self.process(request, parse, lambda body: [make_task(body)])
+        _, (result,) = await self.processor.process(request, parse, lambda body: [make_task(body)])
         return _response(raise_error(result), begin)
 
-    async def process(
-        self, request: Request, parse: Callable[[bytes], _Parsed], make_tasks: Callable[[_Parsed], list[Task]]
-    ) -> tuple[_Parsed, list[bytes | BaseException]]:
-        """The parsed body and the results of its tasks, in order; raises Problem when there is no room or no time."""
-        self.queue.check_room()  # before a body is received that would not be processed
-        with self.budget.reserve() as take:
-            raw = await read_body(request, self.limits.body_bytes, self.limits.body_seconds, take)
-            body = parse(raw)
-            waiting = make_tasks(body)
-            if not waiting:
-                return body, []
-            batch = self.queue.add(waiting)
-            request.scope["erukg.documents"] = len(batch.tasks)
-            self.metrics.add("documents", len(batch.tasks))
-            try:
-                await self._wait(request, batch)
-            finally:
-                self.queue.cancel(batch)
-        return body, batch.results
 
-    def _entry(self, given: Any, result: bytes | BaseException, request: Request) -> bytes:
-        if isinstance(result, bytes):
-            return result
-        self.metrics.add("document_errors")
-        if not isinstance(result, Problem | InputError):
-            self.log.failure(result, request.scope["erukg.id"])
-        return tasks.document_error(given, result)
-
-    async def _wait(self, request: Request, batch: Batch) -> None:
-        first = min(_CHECK_CLIENT_AFTER, self.limits.seconds)
-        await asyncio.wait((batch.done,), timeout=first)
-        if batch.done.done():
-            return
-        gone = asyncio.ensure_future(_disconnected(request))
-        try:
-            left = max(0.0, self.limits.seconds - first)
-            await asyncio.wait((batch.done, gone), timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            gone.cancel()
-        if batch.done.done():
-            return
-        raise ClientDisconnect if gone.done() else self._timeout()
-
-    def _timeout(self) -> Problem:
-        sentence = f"The answer took longer than {self.limits.seconds:g} s; send less at a time, or try again later."
-        return Problem(504, sentence, reason="timeout")
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+def _wants_lines(request: Request) -> bool:
+    accepted = request.headers.get("accept", "").lower().split(",")
+    return any(part.partition(";")[0].strip() == NDJSON for part in accepted)
 
 
 def _checked(model: type[_Model], request: Request, raw: bytes) -> _Model:
     return check(model, parse_json(request, raw))
 
 
-def raise_error(result: bytes | BaseException) -> bytes:
+def raise_error(result: Result) -> bytes:
     """The result of a request's only document; its error is the request's own."""
     if isinstance(result, BaseException):
         raise result

@@ -16,7 +16,7 @@ from erukg.generator import KeyphraseGenerator
 from erukg.io.engines import search_query
 from erukg.serving.document_queue import Task
 from erukg.serving.encoding_cache import EncodingCache
-from erukg.serving.problems import Problem
+from erukg.serving.problems import Problem, code_of
 from erukg.serving.request_models import (
     DocumentBody,
     DocumentsRequest,
@@ -40,12 +40,12 @@ def dump(value: Any) -> bytes:
 def keyphrase_tasks(
     generator: KeyphraseGenerator, cache: EncodingCache, model: type[DocumentBody], request: KeyphrasesRequest
 ) -> list[Task]:
-    """One task per document for `/v1/keyphrases`; the encoding of a text that comes alone is cached."""
+    """One task per document for `/v1/keyphrases`; the encoding of a document that comes alone is cached."""
     settings = request.settings.apply(generator.settings)
     if request.mode == "extract":
         settings = settings.extraction()
     # Whoever looks at one text changes its settings next; documents of a stream do not come again.
-    generate = generator.generate if request.many else cache.generate
+    generate = generator.generate if len(request.given) > 1 else cache.generate
 
     def work(text: str, id: str | None) -> bytes:
         return dump(generate(text, request.top_k, settings, explain=request.explain, id=id).to_dict())
@@ -151,11 +151,12 @@ def rank_task(generator: KeyphraseGenerator, request: RankRequest) -> Task:
 
 def document_error(given: Any, error: BaseException) -> bytes:
     """The result of one document among many that failed."""
+    code, sentence = code_of(error), str(error)
     if not isinstance(error, Problem | InputError):
-        error = InputError("The service failed on this document; its log says more.")
+        sentence = "The service failed on this document; its log says more."
     try:
         id = given_id(given) if isinstance(given, dict) else None
     except InputError:
         id = None
     # Escaped, as the sentence may quote what cannot be encoded.
-    return json.dumps({"id": id and id[:1000], "error": str(error)}).encode()
+    return json.dumps({"id": id and id[:1000], "error": sentence, "code": code}, separators=(",", ":")).encode()

@@ -79,6 +79,9 @@ class TorchBackend(ModelBackend):
         self.compiled = compiled
         self._turn = threading.Lock()
 
+    def _how(self) -> dict[str, Any]:
+        return {"device": self.device_name, "arithmetic": self.arithmetic, "compiled": self.compiled}
+
     @cached_property
     def _network(self) -> Network:
         """Loaded when first used: a process that only hands texts to another one needs none."""
