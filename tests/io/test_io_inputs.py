@@ -133,7 +133,7 @@ def test_stdin_is_text_unless_told(tmp_path: Path) -> None:
 
 def test_unknown_form_is_refused() -> None:
     with pytest.raises(InputError, match="known forms: text"):
-        list(read_documents(["-"], form="docx"))
+        list(read_documents(["-"], form="xyzzy"))
 
 
 def test_reading_is_lazy(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def test_csv_bad_bytes_spoil_one_row(tmp_path: Path) -> None:
     assert isinstance(good, InputDocument)
 
 
-@pytest.mark.parametrize("data", [b"", b"name,year\na,1\n", b"\x00\x01\x02", b"\xff\xfe"])
+@pytest.mark.parametrize("data", [b"", b"name,year\na,1\n", b"\x00\x01\x02", b"\xff\xfe", b"id,te\rxt\n1,a\n"])
 def test_csv_without_the_columns(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(data)

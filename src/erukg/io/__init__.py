@@ -9,7 +9,7 @@ from __future__ import annotations
 from erukg.io.forms import FORMS, Form, find_form, named_form
 from erukg.io.items import BadDocument, InputDocument, Limits
 from erukg.io.phrase_lists import read_phrases
-from erukg.io.sources import count_rows, find_sources, read_documents, source_key
+from erukg.io.sources import check_extras, count_rows, find_sources, read_documents, source_key
 
 __all__ = [
     "FORMS",
@@ -17,6 +17,7 @@ __all__ = [
     "Form",
     "InputDocument",
     "Limits",
+    "check_extras",
     "count_rows",
     "find_form",
     "find_sources",

@@ -1,4 +1,4 @@
-"""Suggested concepts as catalogues take them: Annif's TSV, CSV and JSON-LD.
+"""Suggested concepts as catalogues take them: Annif's TSV, CSV, Parquet and JSON-LD.
 
 Rows are what `Suggestions.to_dict` gives.
 """
@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
+from erukg.errors import require
 from erukg.io.columns import no_formula
-from erukg.io.writers import Row, Utf8
+from erukg.io.writers import ParquetWriter, Row, Utf8
 
-__all__ = ["JsonLdWriter", "SubjectCsvWriter", "TsvWriter"]
+__all__ = ["JsonLdWriter", "SubjectCsvWriter", "SubjectParquetWriter", "TsvWriter"]
 
 _CSV = ("id", "kind", "rank", "uri", "label", "notation", "score", "confidence", "matches", "votes", "titles")
 # What RFC 3987 allows in an IRI, near enough to tell one from a tag of a person's own.
@@ -69,6 +70,33 @@ class SubjectCsvWriter:
 
     def close(self) -> None:
         """There is nothing behind the last row."""
+
+
+class SubjectParquetWriter(ParquetWriter):
+    """Parquet: one row per document; `why`, whose names depend on the vocabulary, is JSON."""
+
+    def __init__(self, stream: Any) -> None:
+        pa = require("pyarrow", "parquet", "Writing Parquet")
+        words, number, place = pa.string(), pa.float64(), [("start", pa.int64()), ("end", pa.int64())]
+        vote = pa.struct([("id", words), ("share", number), ("title", words)])
+        concept = [(name, words) for name in ("uri", "label", "notation")]
+        concept += [("score", number), ("confidence", number), ("why", words)]
+        concept += [("matches", pa.list_(pa.struct([("label", words), *place]))), ("votes", pa.list_(vote))]
+        term = [("phrase", words), ("present", pa.bool_()), ("confidence", number)]
+        term += [("spans", pa.list_(pa.struct(place)))]
+        notice = pa.struct([("code", words), ("message", words)])
+        lists = {"suggestions": pa.struct(concept), "new_terms": pa.struct(term), "notices": notice}
+        schema = pa.schema([("id", words), *((name, pa.list_(kind)) for name, kind in lists.items())])
+        super().__init__(stream, schema)
+
+    def write(self, row: Row) -> None:
+        found = _row(row)
+        concepts = [{**one, "why": _json(one["why"]) if "why" in one else None} for one in found["suggestions"]]
+        terms = [
+            {**term, "spans": [{"start": start, "end": end} for start, end in term.get("spans", ())]}
+            for term in found["new_terms"]
+        ]
+        super().write({"notices": [], **found, "suggestions": concepts, "new_terms": terms})
 
 
 def _concept_cells(id: str | None, suggestions: Iterable[Mapping[str, Any]]) -> Iterable[tuple[object, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -22,6 +22,7 @@ __all__ = [
     "every_factor",
     "expanded_cells",
     "expanded_columns",
+    "expanded_names",
     "expanded_schema",
     "kinds",
     "no_formula",
@@ -124,20 +125,23 @@ def expanded_schema(schema: Any) -> Any:
     return pa.schema([*schema, pa.field("present", phrases), pa.field("absent", phrases)], metadata=schema.metadata)
 
 
+def expanded_names(*, queries: bool) -> tuple[str, ...]:
+    """The columns of expanded queries or documents; fields of no column are `metadata`."""
+    own = ("text", "expansion") if queries else (*TEXT_FIELDS, "present", "absent")
+    return ("_id", *own, "metadata")
+
+
 def expanded_columns(*, queries: bool) -> Any:
-    """The Arrow schema of expanded queries or documents that came as JSON Lines; fields of no column are `metadata`."""
+    """The Arrow schema of `expanded_names`."""
     pa = require("pyarrow", "parquet", _PURPOSE)
-    words, phrases = pa.string(), pa.list_(pa.string())
-    if queries:
-        own = [("text", words), ("expansion", pa.list_(_arrow_type(SearchPhrase, pa)))]
-    else:
-        own = [*((name, words) for name in TEXT_FIELDS), ("present", phrases), ("absent", phrases)]
-    return pa.schema([("_id", words), *own, ("metadata", words)])
+    lists = dict.fromkeys(("present", "absent"), pa.list_(pa.string()))
+    lists["expansion"] = pa.list_(_arrow_type(SearchPhrase, pa))
+    return pa.schema([(name, lists.get(name, pa.string())) for name in expanded_names(queries=queries)])
 
 
-def expanded_cells(row: Mapping[str, Any], schema: Any) -> dict[str, Any]:
-    """An expanded row as one of `expanded_columns`; what has no column is JSON in `metadata`."""
-    names = [name for name in schema.names if name not in ("_id", "metadata")]
+def expanded_cells(row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """An expanded row with these of `expanded_names`; what has no column is JSON in `metadata`."""
+    names = [name for name in columns if name not in ("_id", "metadata")]
     others = {name: value for name, value in row.items() if name not in (*names, "_id", "id")}
-    metadata = json.dumps(others, ensure_ascii=False, allow_nan=False) if others else None
+    metadata = json.dumps(others, ensure_ascii=False, allow_nan=False, default=str) if others else None
     return {"_id": given_id(row), **{name: row.get(name) for name in names}, "metadata": metadata}

@@ -9,10 +9,11 @@ from typing import IO
 
 from erukg.core.arguments import checked
 from erukg.errors import InputError, did_you_mean
+from erukg.io.extraction import KINDS, reader_of
 from erukg.io.items import Items, Limits
+from erukg.io.json_values import count_json, read_json
 from erukg.io.jsonl import read_jsonl
-from erukg.io.parquet import count_parquet, read_parquet_file
-from erukg.io.pdf import read_pdf
+from erukg.io.parquet import check_parquet, count_parquet, read_parquet_file
 from erukg.io.plain import read_markdown, read_text
 from erukg.io.streams import COMPRESSED, count_lines
 from erukg.io.tables import read_table
@@ -30,6 +31,7 @@ class Form:
     single    whether a file is one document
     read_more like `read`, with fields of the rows that are wanted too; None where `read` gives all there are
     count     about how many documents a stream holds, for showing the time left (not used for a `single` form)
+    check     raises a `MissingExtraError` when what reads it is not installed
     """
 
     name: str
@@ -38,6 +40,7 @@ class Form:
     single: bool
     read_more: Callable[[IO[bytes], str, Limits, Sequence[str]], Items] | None = None
     count: Callable[[IO[bytes]], int] = count_lines
+    check: Callable[[], object] = lambda: None
 
     def documents(self, stream: IO[bytes], name: str, limits: Limits, fields: Sequence[str] = ()) -> Items:
         """The documents of a stream, with these fields where they have them."""
@@ -46,16 +49,27 @@ class Form:
         return self.read(stream, name, limits)
 
 
+_ENDINGS = {name: (f".{name}",) for name in KINDS} | {"html": (".html", ".htm", ".xhtml")}
 FORMS = {
     form.name: form
     for form in (
         Form("text", (".txt", ".text"), read_text, single=True),
         Form("markdown", (".md", ".markdown"), read_markdown, single=True),
         Form("jsonl", (".jsonl", ".ndjson"), read_jsonl, single=False),
+        Form("json", (".json",), read_json, single=False, count=count_json),
         Form("csv", (".csv", ".tsv"), read_table, single=False),
-        Form("pdf", (".pdf",), read_pdf, single=True),
+        *(
+            Form(kind.name, _ENDINGS[kind.name], reader_of(kind), single=True, check=kind.check_installed)
+            for kind in KINDS.values()
+        ),
         Form(
-            "parquet", (".parquet",), read_parquet_file, single=False, read_more=read_parquet_file, count=count_parquet
+            "parquet",
+            (".parquet",),
+            read_parquet_file,
+            single=False,
+            read_more=read_parquet_file,
+            count=count_parquet,
+            check=check_parquet,
         ),
     )
 }

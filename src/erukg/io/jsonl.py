@@ -27,6 +27,6 @@ def read_jsonl(stream: IO[bytes], name: str, limits: Limits, number: int = 0, of
                 data = parse_json(line.text)
                 if not isinstance(data, dict):
                     raise InputError("It is JSON, but not an object with the fields id, title, abstract, text.")
-                yield document_from(data, name, line.number)
+                yield document_from(limits.names.rename(data), name, line.number)
             except InputError as error:
                 yield BadDocument(place, str(error))

@@ -10,6 +10,7 @@ from erukg.errors import InputError
 from erukg.io.forms import FORMS, find_form
 from erukg.io.items import BadDocument, Limits
 from erukg.io.objects import numbered_lines, parse_json
+from erukg.io.parquet import open_parquet
 from erukg.io.streams import DAMAGED, open_bytes, sentence
 from erukg.io.tables import Rows
 
@@ -20,12 +21,15 @@ _LONGEST_LINE = 1_000_000
 
 @checked
 def read_phrases(path: Path) -> list[str]:
-    """The phrases in a file, in order: one per line; or the column 'phrase' of a .csv; or .jsonl lines that are
-    strings or objects with a field 'phrase'. Blank ones are left out; a broken line is refused by number.
+    """The phrases in a file, in order: one per line; or the column 'phrase' of a .csv, .tsv or .parquet; or .jsonl
+    lines that are strings or objects with a field 'phrase'. Blank ones are left out; a broken line is refused by
+    number.
     """
     form = find_form(path)
+    readers = {"csv": _column, "parquet": _parquet_column}
+    read = _lines if form is None else readers.get(form.name, _lines)
     try:
-        phrases = [phrase.strip() for phrase in (_column if form is FORMS["csv"] else _lines)(path)]
+        phrases = [phrase.strip() for phrase in read(path)]
     except (OSError, *DAMAGED) as error:
         raise InputError(f"{path} cannot be read: {sentence(error)}") from error
     phrases = [phrase for phrase in phrases if phrase]
@@ -46,6 +50,17 @@ def _column(path: Path) -> Iterator[str]:
                 raise InputError(f"{path}, line {number}: {row.message}")
             if len(row) > wanted:
                 yield row[wanted]
+
+
+def _parquet_column(path: Path) -> Iterator[str]:
+    with open_parquet(path) as file:
+        if "phrase" not in file.schema_arrow.names:
+            raise InputError(f"{path} has no column 'phrase'.")
+        for batch in file.iter_batches(columns=["phrase"]):
+            for number, phrase in enumerate(batch.column(0).to_pylist()):
+                if not isinstance(phrase, str | None):
+                    raise InputError(f"{path}, row {number + 1}: It is no string.")
+                yield phrase or ""
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
+from types import ModuleType
 from typing import IO, Any, cast
 
 from erukg.errors import InputError, require
 from erukg.io.folders import Skip, walk
 
-__all__ = ["FoundFile", "absolute", "find_files", "is_uri", "open_place", "resolve"]
+__all__ = ["FoundFile", "absolute", "check_stores", "find_files", "is_uri", "open_place", "resolve"]
 
 _PURPOSE = "Reading and writing object stores"
 
@@ -31,6 +32,11 @@ class FoundFile:
     named: bool
 
 
+def check_stores() -> ModuleType:
+    """pyarrow's module for object stores; a `MissingExtraError` when it is not installed."""
+    return require("pyarrow.fs", "parquet", _PURPOSE)
+
+
 def is_uri(place: str | Path) -> bool:
     return "://" in str(place) and not isinstance(place, Path)
 
@@ -42,7 +48,7 @@ def absolute(place: str) -> str:
 
 def resolve(place: str) -> tuple[Any, str]:
     """pyarrow's file system for a path or URI, and the path in it; fsspec's where pyarrow has none of its own."""
-    fs = require("pyarrow.fs", "parquet", _PURPOSE)
+    fs = check_stores()
     if not is_uri(place):
         return fs.LocalFileSystem(), absolute(place)
     try:
@@ -82,7 +88,7 @@ def _find_local(place: Path, skip: Skip) -> Iterator[FoundFile]:
 
 
 def _find_remote(place: str) -> Iterator[FoundFile]:
-    fs = require("pyarrow.fs", "parquet", _PURPOSE)
+    fs = check_stores()
     system, inside = resolve(place)
     root = system.get_file_info(inside)
     if root.type == fs.FileType.NotFound:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,24 @@ from erukg.errors import InputError, MissingExtraError
 from erukg.io.folders import Skip
 from erukg.io.forms import FORMS, SUFFIXES, Form, find_form, named_form
 from erukg.io.items import BadDocument, Items, Limits
-from erukg.io.places import FoundFile, find_files
+from erukg.io.places import FoundFile, check_stores, find_files, is_uri
 from erukg.io.streams import DAMAGED, open_bytes, sentence
 
-__all__ = ["STDIN", "SourceFile", "count_rows", "find_sources", "read_documents", "read_file", "source_key"]
+__all__ = [
+    "STDIN",
+    "SourceFile",
+    "check_extras",
+    "count_rows",
+    "find_sources",
+    "read_documents",
+    "read_file",
+    "source_key",
+]
 
 STDIN = "-"
+# A name with a space in it, or one word that is not a path, may be meant as a text.
+_TEXT_GIVEN = re.compile(r"\s|\A[^./\\:]+\Z")
+_SHOWN = 60
 _UNREADABLE = (InputError, MissingExtraError, OSError, ValueError, *DAMAGED)
 
 
@@ -55,7 +68,17 @@ def find_sources(
                 else:
                     yield SourceFile(file, known)
         except _UNREADABLE as error:
-            yield BadDocument(str(path), sentence(error))
+            yield _not_found(str(path), error)
+
+
+def _not_found(place: str, error: Exception) -> BadDocument:
+    """A path that cannot be reached; of what looks like a text it is said how to give one."""
+    if not isinstance(error, OSError) or not _TEXT_GIVEN.search(place) or find_form(place) is not None:
+        return BadDocument(place, sentence(error))
+    shown = place if len(place) <= _SHOWN else f"{place[:_SHOWN]}…"
+    return BadDocument(
+        shown, 'There is no such file or folder; a text itself is given as --text "…", or through a pipe.'
+    )
 
 
 @checked
@@ -80,13 +103,33 @@ def read_documents(
     for path in paths:
         if str(path) != STDIN:
             for source in find_sources([path], form, skip, output):
-                yield from [source] if isinstance(source, BadDocument) else read_file(source, limits, fields)
+                if isinstance(source, BadDocument):
+                    yield source
+                else:
+                    items = read_file(source, limits, fields)
+                    settings = source.form is FORMS["json"] and not source.file.named
+                    yield from _if_documents(items, source.file.name, skip) if settings else items
         elif stdin_read:
             yield BadDocument(STDIN, "Standard input is named twice, and can be read only once.")
         else:
             stdin_read = True
             known = told or FORMS["text"]
             yield from _guarded(known.documents(stdin or sys.stdin.buffer, "stdin", limits, fields), "stdin")
+
+
+def _if_documents(items: Items, name: str, skip: Skip | None) -> Items:
+    """The documents of a JSON file found in a folder; without any, it is somebody's settings, and passed over."""
+    bad: list[BadDocument] = []
+    for item in items:
+        if isinstance(item, BadDocument):
+            bad.append(item)
+            continue
+        yield from bad
+        yield item
+        yield from items
+        return
+    if skip is not None:
+        skip(Path(name), "JSON without documents")
 
 
 def read_file(source: SourceFile, limits: Limits, fields: Sequence[str] = ()) -> Items:
@@ -110,6 +153,21 @@ def _guarded(items: Items, place: str) -> Items:
         yield from items
     except _UNREADABLE as error:
         yield BadDocument(place, sentence(error))
+
+
+@checked
+def check_extras(paths: Iterable[str | Path], form: str | None = None) -> None:
+    """Raise a `MissingExtraError` for the first of these paths that only an extra reads, before anything is read.
+
+    What lies in folders is looked at when it is read.
+    """
+    told = named_form(form) if form is not None else None
+    for path in paths:
+        if is_uri(path):
+            check_stores()
+        known = told or (find_form(path) if str(path) != STDIN else None)
+        if known is not None:
+            known.check()
 
 
 @checked

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import IO, Any, Protocol, TypeAlias
 
 from erukg.core.results import Keyphrases, RankedPhrases
 from erukg.errors import require
 from erukg.io.columns import Result, arrow_row, csv_header, csv_rows
 
-__all__ = ["CsvWriter", "JsonWriter", "LineWriter", "ParquetWriter", "Row", "Utf8", "Writer"]
+__all__ = [
+    "DELIMITERS",
+    "CellWriter",
+    "CsvWriter",
+    "JsonWriter",
+    "LineWriter",
+    "ParquetWriter",
+    "Row",
+    "Utf8",
+    "Writer",
+]
 
 _ROWS_AT_ONCE = 1024
 
@@ -46,7 +56,8 @@ class JsonWriter:
 
     def write(self, row: Row) -> None:
         data = row.to_dict() if isinstance(row, Keyphrases | RankedPhrases) else row
-        self._write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+        # Dates and the like, which rows of tables have, are written as they are shown.
+        self._write(json.dumps(data, ensure_ascii=False, allow_nan=False, default=str) + "\n")
 
     def close(self) -> None:
         """There is nothing behind the last line."""
@@ -66,11 +77,31 @@ class LineWriter:
         """There is nothing behind the last line."""
 
 
+#: What is between the cells of a row, by the name of the format.
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+class CellWriter:
+    """CSV with a header: one row per mapping with these columns; lists are written with "; " between their entries."""
+
+    def __init__(self, stream: IO[bytes], columns: Sequence[str], delimiter: str = ",") -> None:
+        self._rows, self._columns = csv.writer(Utf8(stream), delimiter=delimiter, lineterminator="\n"), columns
+        self._rows.writerow(columns)
+
+    def write(self, row: Row) -> None:
+        assert isinstance(row, Mapping)
+        self._rows.writerow([_cell(row.get(column)) for column in self._columns])
+
+    def close(self) -> None:
+        """There is nothing behind the last row."""
+
+
 class CsvWriter:
     """CSV with a header: one row per phrase of a result."""
 
-    def __init__(self, stream: IO[bytes], explain: bool = False) -> None:
-        self._rows, self._explain = csv.writer(Utf8(stream), lineterminator="\n"), explain
+    def __init__(self, stream: IO[bytes], explain: bool = False, delimiter: str = ",") -> None:
+        self._rows = csv.writer(Utf8(stream), delimiter=delimiter, lineterminator="\n")
+        self._explain = explain
         self._rows.writerow(csv_header(explain))
 
     def write(self, row: Row) -> None:
@@ -109,6 +140,10 @@ class ParquetWriter:
     def close(self) -> None:
         self._flush()
         self._writer.close()
+
+
+def _cell(value: Any) -> Any:
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _encodable(value: Any) -> Any:
