@@ -16,6 +16,11 @@ HEAVY = {
     "nltk",
     "ray",
     "scipy",
+    "polars",
+    "duckdb",
+    "pyarrow",
+    "joblib",
+    "bertopic",
 }
 
 
@@ -26,8 +31,9 @@ def modules_after(code: str) -> set[str]:
 
 
 def test_import_pulls_in_nothing_heavy() -> None:
-    assert not modules_after("import erukg") & (HEAVY | {"numba", "numpy", "onnxruntime", "typer"})
-    assert not modules_after("from erukg import KeyphraseGenerator, Settings") & (HEAVY | {"numba", "onnxruntime"})
+    assert not modules_after("import erukg") & (HEAVY | {"numba", "numpy", "onnxruntime", "typer", "asyncio", "rich"})
+    for names in ("KeyphraseGenerator, Settings", "generate, extract, Keyphrases"):
+        assert not modules_after(f"from erukg import {names}") & (HEAVY | {"numba", "onnxruntime"})
 
 
 def test_import_is_quick() -> None:

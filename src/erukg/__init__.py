@@ -1,8 +1,7 @@
 """Keyphrases, present in a text and absent from it, in milliseconds, by models trained without labelled data.
 
->>> from erukg import KeyphraseGenerator
->>> generator = KeyphraseGenerator.from_pretrained()
->>> generator.generate("...").present
+>>> import erukg
+>>> erukg.generate("...").phrases
 """
 
 from __future__ import annotations
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from erukg.core.streams import Answer as Answer
     from erukg.errors import ErukgError as ErukgError
     from erukg.generator import KeyphraseGenerator as KeyphraseGenerator
+    from erukg.generator import extract as extract
+    from erukg.generator import generate as generate
 
 # Resolved on first use, so that `import erukg` stays instant and pulls in no numerical library.
 _HOMES = {
@@ -39,6 +40,8 @@ _HOMES = {
     "Keyphrases": "erukg.core.results",
     "Notice": "erukg.core.results",
     "Settings": "erukg.core.settings",
+    "extract": "erukg.generator",
+    "generate": "erukg.generator",
     "fold": "erukg.core.folding",
 }
 
@@ -55,7 +58,9 @@ __all__ = [
     "RankedPhrases",
     "Settings",
     "__version__",
+    "extract",
     "fold",
+    "generate",
 ]
 
 

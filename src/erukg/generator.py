@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import threading
+from collections.abc import Collection as AnyCollection
 from collections.abc import Sequence
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from erukg.backends import OnnxBackend, find_device, find_model
-from erukg.backends.threads import ThreadRunner, ordered_map
+from erukg.backends.threads import ThreadRunner, cores, ordered_map
 from erukg.collection import Collection, bundled_collection
 from erukg.core.arguments import checked
-from erukg.core.document import Document
-from erukg.core.inputs import single_item
+from erukg.core.inputs import Text, single_item
+from erukg.core.results import Keyphrases
 from erukg.core.search_generator import SearchGenerator
 from erukg.core.settings import Settings
 from erukg.core.tagging import Tagger
@@ -23,17 +28,34 @@ if TYPE_CHECKING:
     from erukg.collection import Analyser
     from erukg.subjects import SubjectRanking, Suggester, Suggestions, Vocabulary
 
-__all__ = ["KeyphraseGenerator", "load_analyser"]
+__all__ = ["KeyphraseGenerator", "default_generator", "extract", "generate", "load_analyser"]
+
+
+class Wanted(TypedDict, total=False):
+    """What `generate` takes by name."""
+
+    diversity: float | None
+    min_confidence: float | None
+    exclude: AnyCollection[str] | None
+    must_have: AnyCollection[str] | None
+    explain: bool
+    id: str | int | None
 
 
 class KeyphraseGenerator(SearchGenerator):
     """Finds the phrases that describe a text, both those in it and those not. Thread-safe.
+
+    A pickled one names its model and collection, which are opened again where it is unpickled; a copy shares them.
 
     >>> generator = KeyphraseGenerator.from_pretrained()
     >>> [k.phrase for k in generator.generate(text).present]
     """
 
     _default_runner = ThreadRunner
+
+    def __repr__(self) -> str:
+        documents = "None" if self.background is None else f"<{len(self.background):,} documents>"
+        return f"{type(self).__name__}(model={self.backend.name!r}, collection={documents})"
 
     @classmethod
     @checked
@@ -48,7 +70,7 @@ class KeyphraseGenerator(SearchGenerator):
         device: str | None = None,
         language: Literal["en"] | None = None,
     ) -> KeyphraseGenerator:
-        """Load a model and a collection: None means the bundled one, otherwise a folder.
+        """Load a model and a collection: None means the bundled one, otherwise a folder or a bundled model's name.
 
         `collection=False` works without one: only present phrases are found. `threads` is how many cores a single
         document may use; `generate_batch` uses all cores by itself, one document each. `device` is where the model
@@ -70,9 +92,16 @@ class KeyphraseGenerator(SearchGenerator):
         runner = DeviceRunner(torch_backend, opened)
         return cls(torch_backend, opened, tagger=tagger, settings=settings, runner=runner, language_of=detector)
 
+    async def agenerate(
+        self, text: Text, top_k: int = 10, settings: Settings | None = None, **wanted: Unpack[Wanted]
+    ) -> Keyphrases:
+        """`generate` for programs on asyncio: the event loop goes on while threads work, one per core."""
+        work = partial(self.generate, text, top_k, settings, **wanted)
+        return await asyncio.get_running_loop().run_in_executor(_threads(os.getpid()), work)
+
     def suggest(
         self,
-        text: str | Document,
+        text: Text,
         vocabulary: Vocabulary | str | Path | Sequence[str] | None = None,
         top_k: int = 10,
         *,
@@ -80,7 +109,7 @@ class KeyphraseGenerator(SearchGenerator):
         ranking: SubjectRanking | str | Path | None = None,
         min_confidence: float = 0.0,
         new_terms: int = 0,
-        id: str | None = None,
+        id: str | int | None = None,
     ) -> Suggestions:
         """The best `top_k` concepts of a vocabulary for a text, and up to `new_terms` terms that it lacks.
 
@@ -116,6 +145,50 @@ class KeyphraseGenerator(SearchGenerator):
         made = Suggester(self, vocabulary, opened, learned)
         self._suggester = key, made
         return made
+
+
+class _Default:
+    """The generator that `erukg.generate` works with."""
+
+    lock = threading.Lock()
+    loaded: KeyphraseGenerator | None = None
+
+
+def default_generator() -> KeyphraseGenerator:
+    """The generator with the bundled model and collection, loaded when first asked for and shared by all threads."""
+    with _Default.lock:
+        if _Default.loaded is None:
+            _Default.loaded = KeyphraseGenerator.from_pretrained()
+        return _Default.loaded
+
+
+def _unlock() -> None:
+    # A process that was forked has no thread that would let go of the lock.
+    _Default.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
+def generate(text: Text, top_k: int = 10, settings: Settings | None = None, **wanted: Unpack[Wanted]) -> Keyphrases:
+    """The keyphrases of a text, by the default generator: `KeyphraseGenerator.generate`, with all that it takes:
+    `diversity`, `min_confidence`, `exclude`, `must_have`, `explain` and `id`.
+
+    >>> erukg.generate("...", top_k=5, exclude=["patients"]).phrases
+    """
+    return default_generator().generate(text, top_k, settings, **wanted)
+
+
+def extract(text: Text, top_k: int = 10, settings: Settings | None = None, **wanted: Unpack[Wanted]) -> Keyphrases:
+    """The keyphrases in a text, by the default generator: `KeyphraseGenerator.extract`, with all that it takes."""
+    return default_generator().extract(text, top_k, settings, **wanted)
+
+
+@cache
+def _threads(process: int) -> ThreadPoolExecutor:
+    """The threads of a process; one that was forked has none of its parent's."""
+    return ThreadPoolExecutor(cores(), thread_name_prefix="erukg-async")
 
 
 @checked

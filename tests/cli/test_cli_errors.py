@@ -278,11 +278,11 @@ def test_a_damaged_model_is_one_sentence(tiny_model: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("command", "name", "known"),
     [
-        ("generate", "o.xlsx", ".jsonl, .ndjson, .json, .csv, .parquet (also .gz, .xz), or say with --format"),
-        ("extract", "o.txt.gz", ".csv, .parquet"),
-        ("rank", "o.docx", ".csv, .parquet"),
-        ("expand", "o.csv", ".jsonl, .ndjson, .json, .parquet (also .gz, .xz)"),
-        ("encode", "o.csv", ".jsonl, .ndjson, .json, .parquet"),
+        ("generate", "o.xlsx", ".jsonl, .ndjson, .json, .csv, .tsv, .parquet (also .gz, .xz), or say with --format"),
+        ("extract", "o.txt.gz", ".csv, .tsv, .parquet"),
+        ("rank", "o.docx", ".csv, .tsv, .parquet"),
+        ("expand", "o.xlsx", ".jsonl, .ndjson, .json, .parquet, .csv, .tsv (also .gz, .xz)"),
+        ("encode", "o.xlsx", ".jsonl, .ndjson, .json, .parquet, .csv, .tsv"),
     ],
 )
 def test_endings_that_are_not_written_are_refused(

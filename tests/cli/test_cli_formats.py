@@ -226,7 +226,7 @@ def test_parquet_in(run: Run, tmp_path: Path, tiny_generator: KeyphraseGenerator
     expected = [tiny_generator.generate(text, id=id) for id, text in (("a", "sparse graph"), ("b", "sea ice"))]
     assert [Keyphrases.from_json(line) for line in result.stdout.splitlines()] == expected
     assert run("rank", "--input-format", "parquet", "--phrase", "x", input=path.read_bytes()).exit_code == 0
-    assert run("generate", path, "--input-format", "docx").exit_code == 2
+    assert run("generate", path, "--input-format", "xyzzy").exit_code == 2
 
 
 def test_without_pyarrow_the_extra_is_named(tiny_model: Path, tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from typing_extensions import TypeAliasType
 
 from erukg import Collection, KeyphraseGenerator, Keyphrases, QueryOptions, Settings, fold
 from erukg.backends import ModelFolder, OnnxBackend, find_device, find_model
@@ -29,6 +30,7 @@ from erukg.collection import (
 )
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import add, build
+from erukg.core.arguments import checked
 from erukg.core.document import Document
 from erukg.core.sparse import TermCounts
 from erukg.errors import ErukgError, InputError
@@ -96,6 +98,7 @@ def public_entries(tiny_model: Path, tiny_collection: Path, tiny_corpus: Path, f
     text, many = {"text": TEXT, "id": "a"}, {"items": [TEXT], "threads": 1}
     common = {"top_k": 2, "settings": Settings(), "explain": False}
     ranked = {**common, "phrases": ["neural network"]}
+    common |= {"diversity": None, "min_confidence": None, "exclude": None, "must_have": None}
     made = {"fingerprint": "f", "vocab_size": 100, "k1": 0.9, "b": 0.4, "glossary_documents": 1, "weight_limit": 4.0}
     counter = iter(range(10**6))
 
@@ -252,6 +255,20 @@ def test_the_argument_is_named(tiny_generator: KeyphraseGenerator) -> None:
         tiny_generator.extract(TEXT, explain=1)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"^folder must be a string or a path, not None\.$"):
         Collection.open(None)  # type: ignore[arg-type]
+
+
+def test_aliases_by_statement_are_looked_through() -> None:
+    """Such is numpy's NDArray in later versions."""
+    number = TypeVar("number", bound=np.generic)
+    alias = TypeAliasType("alias", np.ndarray[Any, np.dtype[number]], type_params=(number,))
+
+    @checked
+    def ask(documents: Any) -> None: ...
+
+    ask.__wrapped__.__annotations__["documents"] = alias[np.int64]  # type: ignore[attr-defined]
+    ask(np.arange(3))
+    with pytest.raises(InputError, match=r"^documents must be an array of numbers, not a string\.$"):
+        ask("text")
 
 
 def test_signatures_are_as_written() -> None:

@@ -24,3 +24,16 @@ def test_json_round_trip(tiny_generator: KeyphraseGenerator) -> None:
 def test_bad_json_is_refused(line: str) -> None:
     with pytest.raises(InputError):
         Keyphrases.from_json(line)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity"])
+def test_numbers_that_no_result_has_are_refused(number: str) -> None:
+    for line in (
+        f'{{"present": [{{"phrase": "a", "score": {number}}}]}}',
+        f'{{"present": [{{"phrase": "a", "score": 1, "confidence": {number}}}]}}',
+        f'{{"absent": [{{"phrase": "a", "score": 1, "sources": [{{"id": "x", "share": {number}}}]}}]}}',
+    ):
+        with pytest.raises(InputError):
+            Keyphrases.from_json(line)
+    with pytest.raises(InputError, match="is no number that a result has"):
+        Keyphrases.from_dict({"present": [{"phrase": "a", "score": float(number)}]})

@@ -22,7 +22,9 @@ _COMMANDS = lazy_group(
     LazyCommand("suggest", "erukg.cli.suggest", "Concepts of your vocabulary, or tags of your archive, for documents."),
     LazyCommand("expand", "erukg.cli.expand", "Keyphrases into a search engine's documents or queries."),
     LazyCommand("encode", "erukg.cli.encode", "Sparse vectors of documents and queries, for vector search."),
+    LazyCommand("text", "erukg.cli.text", "What is read of documents: of PDF, HTML, Word and others, and of JSON."),
     LazyCommand("serve", "erukg.cli.serve", "An HTTP service, with a page to look at keyphrases."),
+    LazyCommand("mcp", "erukg.cli.mcp", "Keyphrases as tools of an agent: a server of the Model Context Protocol."),
     LazyCommand("report", "erukg.cli.report", "Documents and their keyphrases as one HTML file to look at."),
     LazyCommand("collection", "erukg.cli.collection", "Build, extend, check and search background collections.", True),
     LazyCommand(

@@ -13,7 +13,7 @@ import typer
 
 from erukg.cli._cluster import Cluster, ClusterOptions, PartitionDocuments, partitions_bar
 from erukg.cli._common import SOME_SKIPPED, choose_device, printable, say
-from erukg.cli._options import Style, given, max_mb, option
+from erukg.cli._options import FieldOptions, Style, given, max_mb, option
 from erukg.core.settings import Settings
 from erukg.io import Limits
 
@@ -50,12 +50,13 @@ class EncodingOptions:
         metavar="FIELD",
         show_default="none; when adding, the field that the collection was built with",
     )
+    fields: FieldOptions
     max_mb: float = max_mb(20.0)
     settings: Settings
 
     @property
     def limits(self) -> Limits:
-        return Limits(document_bytes=int(self.max_mb * 1e6))
+        return Limits(document_bytes=int(self.max_mb * 1e6), names=self.fields.names)
 
     def analyser(self) -> Analyser:
         from erukg.generator import load_analyser
@@ -155,8 +156,10 @@ def take_in(
     run: Callable[..., IngestReport], folder: Path, sources: list[str], encoding: EncodingOptions, **choices: int
 ) -> None:
     """Build or add, with a bar that counts documents on a terminal, and say what came of it."""
-    from erukg.io import count_rows
+    from erukg.io import check_extras, count_rows
     from erukg.io.progress import progress
+
+    check_extras(sources)
 
     with progress("documents", count_rows(sources) if sys.stderr.isatty() else None) as bar:
 

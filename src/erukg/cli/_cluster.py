@@ -113,6 +113,8 @@ def run_on_ray(job: Job, command: str, **choices: Any) -> None:
         raise typer.BadParameter("--engine ray writes a folder of files; name it.", param_hint="--output")
     if out.format not in (None, Format.json, Format.parquet):
         raise typer.BadParameter("--engine ray writes json or parquet.", param_hint="--format")
+    if job.documents.text:
+        raise typer.BadParameter("--engine ray reads files that every node can reach.", param_hint="--text")
     from erukg.integrations.ray.driver import run_job
     from erukg.integrations.ray.keyphrase_job import KeyphraseJob
     from erukg.integrations.ray.node_cache import on_any_node

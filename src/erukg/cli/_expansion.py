@@ -18,7 +18,7 @@ from erukg.core.expansion import FIELDS, QUERY_FIELDS, best_phrases, check_row, 
 from erukg.core.query_expansion import ExpandedQuery, QueryOptions
 from erukg.core.results import Keyphrases
 from erukg.io import InputDocument
-from erukg.io.columns import expanded_cells, expanded_columns
+from erukg.io.columns import expanded_cells, expanded_columns, expanded_names
 from erukg.io.engines import (
     ENGINES,
     Engine,
@@ -32,11 +32,12 @@ from erukg.io.engines import (
 from erukg.io.lucene import parse_fields
 from erukg.io.outputs import Output
 from erukg.io.publish import publish_text
-from erukg.io.writers import JsonWriter, LineWriter, ParquetWriter, Row, Writer
+from erukg.io.writers import DELIMITERS, CellWriter, JsonWriter, LineWriter, ParquetWriter, Row, Writer
 
 __all__ = ["ExpandFormat", "Phrases", "Target"]
 
 _QUERIES, _FORMAT = "Queries", "Search engines"
+_TABLES = ("parquet", "csv", "tsv")
 _ADVICE = ", or say with --format what to write"
 
 
@@ -47,6 +48,8 @@ class ExpandFormat(StrEnum):
     opensearch = "opensearch"
     solr = "solr"
     parquet = "parquet"
+    csv = "csv"
+    tsv = "tsv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +115,7 @@ class Target:
             "--format",
             "-f",
             help="How to write rows: as they came (jsonl), or as a search engine takes them.",
-            show_default="parquet if --output ends so, else jsonl",
+            show_default="as --output ends: parquet, csv, tsv, or jsonl",
             panel=_FORMAT,
         ),
     ] = None
@@ -135,8 +138,8 @@ class Target:
     def chosen(self, path: Path | None) -> ExpandFormat:
         if self.form is not None:
             return self.form
-        parquet = path is not None and written_as(path, "parquet", advice=_ADVICE) == "parquet"
-        return ExpandFormat.parquet if parquet else ExpandFormat.jsonl
+        ending = "json" if path is None else written_as(path, *_TABLES, advice=_ADVICE)
+        return ExpandFormat(ending) if ending in _TABLES else ExpandFormat.jsonl
 
     def open(self, source: Source, path: Path | None, phrases: Phrases, resume: bool) -> Rows:
         """Where the rows go, once the options are known to fit together."""
@@ -147,9 +150,10 @@ class Target:
             raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
         if resume and path is None:
             raise typer.BadParameter("It goes with --output FILE.", param_hint="--resume")
-        if resume and chosen is ExpandFormat.parquet:
+        if resume and chosen in _TABLES:
             raise typer.BadParameter(
-                "A Parquet file cannot be gone on with; write jsonl, or begin again without it.", param_hint="--resume"
+                f"{chosen.value} cannot be gone on with; write jsonl, or begin again without it.",
+                param_hint="--resume",
             )
         source.refuse(path)
         return Rows(self, phrases, path, resume, chosen, engine)
@@ -196,21 +200,30 @@ class Rows:
         """The output; `asked` is what decides the rows beside the options here."""
         chosen = dataclasses.asdict(self.phrases) | dataclasses.asdict(self.target)
         lines = records(self.engine, queries=self.phrases.queries) if self.engine is not None else None
-        keep = None if self.form is ExpandFormat.parquet else keep_part
+        keep = None if self.form in _TABLES else keep_part
         return Output(self.path, self._writer, resume=self.resume, records=lines, keep=keep, asked={**asked, **chosen})
 
     def _writer(self, stream: IO[bytes]) -> Writer:
         if self.form is ExpandFormat.parquet:
             return ParquetWriter(stream, expanded_columns(queries=self.phrases.queries))
+        if self.form in _TABLES:
+            return CellWriter(stream, expanded_names(queries=self.phrases.queries), DELIMITERS[self.form])
         return JsonWriter(stream) if self.engine is None else LineWriter(stream)
 
     def row_of(self) -> Callable[[InputDocument, Any], Row]:
         """From a document and its result to what is written."""
         make = self._query if self.phrases.queries else self._document
-        if self.form is not ExpandFormat.parquet:
+        if self.form not in _TABLES:
             return make
-        schema = expanded_columns(queries=self.phrases.queries)
-        return lambda document, found: expanded_cells(cast(dict[str, Any], make(document, found)), schema)
+        columns = expanded_names(queries=self.phrases.queries)
+
+        def cells(document: InputDocument, found: Any) -> Row:
+            row = expanded_cells(cast(dict[str, Any], make(document, found)), columns)
+            if self.form is not ExpandFormat.parquet and "expansion" in row:
+                row["expansion"] = [f"{each['phrase']}^{each['weight']:g}" for each in row["expansion"]]
+            return row
+
+        return cells
 
     def _query(self, document: InputDocument, found: ExpandedQuery) -> Row:
         if self.engine is None:

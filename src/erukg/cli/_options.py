@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_h
 import typer
 
 from erukg.cli._common import choose_device, say
+from erukg.core.inputs import FieldNames
 from erukg.core.settings import Settings
 from erukg.errors import did_you_mean
 from erukg.io import FORMS, Limits
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSENT_SETTINGS",
     "UNUSED_ALONE",
+    "FieldOptions",
     "Format",
     "InputOptions",
     "ModelOptions",
@@ -51,6 +53,7 @@ class Format(StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+    tsv = "tsv"
     parquet = "parquet"
 
 
@@ -109,10 +112,32 @@ def max_mb(default: float) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FieldOptions:
+    """What the fields of JSON, CSV and Parquet are called."""
+
+    text_field: str | None = given(
+        None, "Field with the text, of JSON, CSV and Parquet.", metavar="FIELD", show_default="text", panel="Input"
+    )
+    title_field: str | None = given(
+        None, "Field with the title, put before the text.", metavar="FIELD", show_default="title", panel="Input"
+    )
+    id_field: str | None = given(
+        None, "Field with the document's id.", metavar="FIELD", show_default="id or _id", panel="Input"
+    )
+
+    @property
+    def names(self) -> FieldNames:
+        return FieldNames(self.text_field, self.title_field, self.id_field)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InputOptions:
     """What to read."""
 
     paths: Paths = None
+    text: list[str] | None = given(  # noqa: RUF009 (it is a field)
+        None, "A text itself, in place of a file; may be repeated.", show_default=False, panel="Input"
+    )
     input_format: str | None = given(
         None,
         "What - and the files named here are, whatever their endings.",
@@ -121,14 +146,19 @@ class InputOptions:
         show_default="by ending; - is text",
         panel="Input",
     )
+    fields: FieldOptions = field(default_factory=FieldOptions)
     max_mb: float = max_mb(Limits().document_bytes / 1e6)
     max_pdf_seconds: float = given(
-        Limits().pdf_seconds, "Longest time for one PDF.", min=0.1, max=86_400, panel="Input"
+        Limits().pdf_seconds,
+        "Longest time for one PDF, HTML page or office document.",
+        min=0.1,
+        max=86_400,
+        panel="Input",
     )
 
     @property
     def limits(self) -> Limits:
-        return Limits(document_bytes=int(self.max_mb * 1e6), pdf_seconds=self.max_pdf_seconds)
+        return Limits(document_bytes=int(self.max_mb * 1e6), pdf_seconds=self.max_pdf_seconds, names=self.fields.names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,15 @@ __all__ = ["build_own"]
 
 
 def build_own(
-    folder: Path, sources: Sequence[str], parts: ModelOptions, settings: Settings, threads: int | None, limits: Limits
+    folder: Path,
+    sources: Sequence[str],
+    form: str | None,
+    parts: ModelOptions,
+    settings: Settings,
+    threads: int | None,
+    limits: Limits,
 ) -> None:
-    """Build the collection of these JSON Lines files in `folder`, or go on with it, or take it as it is.
+    """Build the collection of these files in `folder`, or go on with it, or take it as it is.
 
     Rows that cannot be used are passed over in silence: expanding them reports them.
     """
@@ -37,7 +43,7 @@ def build_own(
                 folder,
                 sources,
                 analyser,
-                form="jsonl",
+                form=form,
                 reuse=True,
                 limits=limits,
                 most_terms=weights,

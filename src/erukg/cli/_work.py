@@ -6,6 +6,7 @@ import dataclasses
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -14,18 +15,18 @@ import typer
 from erukg._version import __version__
 from erukg.cli._common import NOTHING_DONE, SOME_SKIPPED, say
 from erukg.cli._options import Format, InputOptions, OutputOptions
-from erukg.core.notices import HEADINGS
+from erukg.core.notices import HEADINGS, extracted_text
 from erukg.core.query_expansion import ExpandedQuery
 from erukg.core.results import Keyphrases, Notice, RankedPhrases
 from erukg.core.streams import Answer
 from erukg.errors import InputError
-from erukg.io import BadDocument, InputDocument, find_form, named_form, read_documents
+from erukg.io import BadDocument, InputDocument, check_extras, find_form, named_form, read_documents
 from erukg.io.columns import Result, result_schema
 from erukg.io.outputs import Output
 from erukg.io.places import is_uri
 from erukg.io.progress import progress
 from erukg.io.streams import COMPRESSED
-from erukg.io.writers import CsvWriter, JsonWriter, ParquetWriter, Row, Writer
+from erukg.io.writers import DELIMITERS, CsvWriter, JsonWriter, ParquetWriter, Row, Writer
 from erukg.subjects.results import Suggestions
 
 if TYPE_CHECKING:
@@ -47,10 +48,13 @@ class Source:
     """
 
     def __init__(self, options: InputOptions, check: Callable[[InputDocument], None] | None = None) -> None:
-        if not options.paths and (sys.stdin is None or sys.stdin.isatty()):
+        if not options.paths and not options.text and (sys.stdin is None or sys.stdin.isatty()):
             raise typer.BadParameter("Name files or folders, or - for standard input.", param_hint="PATHS")
-        self.paths = options.paths or ["-"]
+        self.texts = options.text or []
+        self.paths = options.paths or ([] if self.texts else ["-"])
         self.form, self.limits, self.check = options.input_format, options.limits, check
+        check_extras(self.paths, self.form)
+        self.fields: tuple[str, ...] = ()  # what tables are read for besides id and text
         self.bad = 0
         self.good = 0
         self._output: Path | None = None
@@ -63,7 +67,7 @@ class Source:
             single = all(self._is_single(path) for path in self.paths)
         except OSError:  # a name that the system does not take: reading it reports that
             return None
-        return len(self.paths) if single else None
+        return len(self.paths) + len(self.texts) if single else None
 
     def _is_single(self, path: str) -> bool:
         if path == "-" or self.form is not None:
@@ -87,8 +91,9 @@ class Source:
                 raise InputError(f"The output {output} is also an input; name another output.")
 
     def __iter__(self) -> Iterator[InputDocument]:
-        found = read_documents(self.paths, form=self.form, limits=self.limits, skip=self._skip, output=self._output)
-        for item in found:
+        where: dict[str, Any] = {"skip": self._skip, "output": self._output}
+        found = read_documents(self.paths, form=self.form, limits=self.limits, fields=self.fields, **where)
+        for item in chain(self._given_texts(), found):
             if isinstance(item, BadDocument):
                 self.report(item.place, item.message)
                 continue
@@ -100,6 +105,11 @@ class Source:
             else:
                 self.good += 1
                 yield item
+
+    def _given_texts(self) -> Iterator[InputDocument]:
+        for number, text in enumerate(self.texts, 1):
+            name = "text" if len(self.texts) == 1 else f"text:{number}"
+            yield InputDocument(name, text, name)
 
     def _skip(self, path: Path, reason: str) -> None:
         self._passed_over[reason + (f" ({path.suffix})" if path.suffix and "form" in reason else "")] += 1
@@ -200,6 +210,7 @@ def asked(command: str, job: Any, generator: KeyphraseGenerator, **more: Any) ->
         "version": __version__,
         "model": generator.backend.fingerprint,
         "collection": None if background is None else len(background),
+        **({"fields": names} if (names := job.documents.fields.names.given()) else {}),
         **dict(_flat(dataclasses.asdict(job))),
         **more,
     }
@@ -229,7 +240,9 @@ def open_output(
             return ParquetWriter(stream, schema)
         if chosen is Format.json:
             return JsonWriter(stream)
-        return (CsvWriter if chosen is Format.csv else TableWriter)(stream, options.explain)
+        if chosen is Format.table:
+            return TableWriter(stream, options.explain)
+        return CsvWriter(stream, options.explain, delimiter=DELIMITERS[chosen])
 
     keep = keep_part if chosen is Format.json else None
     return Output(path, writer, resume=options.resume, keep=keep, asked=asked)
@@ -238,10 +251,15 @@ def open_output(
 def _format_of(path: Path | None) -> Format:
     if path is None:
         return Format.table if sys.stdout.isatty() else Format.json
-    return Format(written_as(path, Format.csv, Format.parquet, advice=", or say with --format what to write"))
+    return Format(
+        written_as(path, Format.csv, Format.tsv, Format.parquet, advice=", or say with --format what to write")
+    )
 
 
 def _as_it_is(document: InputDocument, result: Any) -> Any:
+    """The result; of a text that was taken out of a file it says so, as its positions are not the file's."""
+    if document.extracted and isinstance(result, Keyphrases | RankedPhrases):
+        return dataclasses.replace(result, notices=(*result.notices, extracted_text()))
     return result
 
 

@@ -22,7 +22,7 @@ from erukg.io.objects import parse_object, read_objects
 from erukg.io.outputs import Output
 from erukg.io.publish import publish_text
 from erukg.io.streams import DAMAGED, decode, open_bytes, read_all, sentence
-from erukg.io.writers import JsonWriter, ParquetWriter, Writer
+from erukg.io.writers import DELIMITERS, CellWriter, JsonWriter, ParquetWriter, Writer
 
 __all__ = ["app"]
 
@@ -33,6 +33,8 @@ class Form(StrEnum):
     indices = "indices"
     tokens = "tokens"
     parquet = "parquet"
+    csv = "csv"
+    tsv = "tsv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +43,10 @@ class _Out:
 
     format: Form | None = given(  # noqa: RUF009 (it is a field)
         None,
-        "indices: JSON Lines with the terms' numbers and weights; tokens: with the terms themselves; parquet: a table "
-        "with all three.",
+        "indices: JSON Lines with the terms' numbers and weights; tokens: with the terms themselves; parquet, csv and "
+        "tsv: a table with all three.",
         "-f",
-        show_default="parquet if --output ends so, else indices",
+        show_default="as --output ends: parquet, csv, tsv, or indices",
     )
     output: str | None = given(
         None,
@@ -64,6 +66,7 @@ class _Job:
     threads: Threads = None
 
 
+_TABLES = (Form.parquet, Form.csv, Form.tsv)
 # A count takes some twenty bytes, and vocabularies have no millions of terms.
 _LARGEST_COUNTS = 100_000_000
 _NOT_NEEDED = {"collection", "no_collection", "tagger", "device"}
@@ -110,7 +113,7 @@ def encode(
         path,
         _writer(form),
         resume=job.out.resume,
-        keep=None if form is Form.parquet else keep_part,
+        keep=None if form in _TABLES else keep_part,
         asked=asked("encode", job, generator, form=form, idf=idf),
     )
     if save_idf is not None and path is not None and output.done:
@@ -143,18 +146,20 @@ def _check_place(source: Source, counts: Path | None, vectors: Path | None) -> N
 def _form(out: _Out, path: Path | None) -> Form:
     chosen = out.format
     if chosen is None:
-        table = path is not None and written_as(path, Form.parquet, advice=", or say it with --format") == Form.parquet
-        chosen = Form.parquet if table else Form.indices
+        ending = "json" if path is None else written_as(path, *_TABLES, advice=", or say it with --format")
+        chosen = Form(ending) if ending in _TABLES else Form.indices
     if chosen is Form.parquet and path is None:
         raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
-    if out.resume and (path is None or chosen is Form.parquet):
+    if out.resume and (path is None or chosen in _TABLES):
         raise typer.BadParameter("It goes with --output FILE in the format indices or tokens.", param_hint="--resume")
     return chosen
 
 
 def _writer(form: Form) -> Callable[[IO[bytes]], Writer]:
-    if form is not Form.parquet:
+    if form not in _TABLES:
         return JsonWriter
+    if form is not Form.parquet:
+        return lambda stream: CellWriter(stream, ("id", "indices", "values", "tokens"), DELIMITERS[form])
     pa = require("pyarrow", "parquet", "Writing Parquet")
     lists = {"indices": pa.uint32(), "values": pa.float32(), "tokens": pa.string()}
     schema = pa.schema([("id", pa.string()), *((name, pa.list_(kind)) for name, kind in lists.items())])
@@ -165,7 +170,7 @@ def _row(id: str, vector: SparseVector, form: Form) -> dict[str, Any]:
     if form is Form.tokens:
         return {"id": id, "tokens": vector.weights()}
     row: dict[str, Any] = {"id": id, "indices": list(vector.indices), "values": list(vector.values)}
-    return {**row, "tokens": list(vector.tokens)} if form is Form.parquet else row
+    return {**row, "tokens": list(vector.tokens)} if form in _TABLES else row
 
 
 def _read_counts(path: Path, vocab_size: int) -> TermCounts:

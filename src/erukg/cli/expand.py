@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,8 @@ from erukg.cli._own import build_own
 from erukg.cli._work import Source, asked, output_path, process
 from erukg.core.settings import Settings
 from erukg.errors import InputError
+from erukg.io import find_form
+from erukg.io.parquet import open_parquet
 
 __all__ = ["app"]
 
@@ -37,8 +39,8 @@ class _Rows(InputOptions):
         list[str] | None,
         typer.Argument(
             metavar="PATHS",
-            help="JSON Lines files such as BEIR's corpus.jsonl and queries.jsonl (also .gz and .xz), or - for "
-            "standard input.",
+            help="JSON Lines files such as BEIR's corpus.jsonl and queries.jsonl, or .csv, .tsv and .parquet (also "
+            ".gz and .xz), or - for JSON Lines on standard input.",
             show_default=False,
         ),
     ] = None
@@ -55,7 +57,9 @@ def _base(style: Settings, values: Mapping[str, Any]) -> Settings:
 
 
 @app.command()
-@options(without={"format", "explain", "input_format", "max_pdf_seconds", "min_confidence", "top_k"}, base=_base)
+@options(
+    without={"format", "explain", "input_format", "max_pdf_seconds", "min_confidence", "text", "top_k"}, base=_base
+)
 def expand(
     phrases: Phrases,
     target: Target,
@@ -69,9 +73,9 @@ def expand(
         ),
     ] = False,
 ) -> None:
-    """Add keyphrases to documents or queries: every line again, with the fields 'present' and 'absent'.
+    """Add keyphrases to documents or queries: every row again, with the fields 'present' and 'absent'.
 
-    Lines need an '_id' (or 'id') and a 'text' (or 'title', 'abstract'); all their fields are kept. For example:
+    Rows need an '_id' (or 'id') and a 'text' (or 'title', 'abstract'); all their fields are kept. For example:
     erukg expand corpus.jsonl --own --output expanded.jsonl
     """
     folder = _own_folder(job, phrases) if own else None
@@ -80,11 +84,12 @@ def expand(
         return
     if target.append:
         say(_APPENDED[phrases.queries])
-    lines = replace(job.documents, input_format="jsonl")
-    source = Source(lines)
+    rows_in = replace(job.documents, input_format=_form_of(job.documents.paths or ["-"]))
+    source = Source(rows_in)
     for name in source.paths:
         if Path(name).is_dir():
             raise InputError(f"{name} is a folder; name the JSON Lines file in it that is to be expanded.")
+    source.fields = _columns_of(source.paths)
     rows = target.open(source, output_path(job.out.output), phrases, job.out.resume)
     source.check = rows.check
     rows.write_schema()
@@ -93,7 +98,7 @@ def expand(
         if "-" in source.paths:
             raise typer.BadParameter("It reads the documents twice, so name a file.", param_hint="--own")
         parts = replace(parts, collection=str(folder), device=choose_device(parts.device) or "cpu")
-        build_own(folder, source.paths, parts, settings, job.threads, lines.limits)
+        build_own(folder, source.paths, rows_in.input_format, parts, settings, job.threads, rows_in.limits)
     generator = parts.load()
 
     def work(items: Any) -> Any:
@@ -108,6 +113,24 @@ def expand(
             _tell_own(folder, parts.model)
         raise
     _tell_own(folder, parts.model)
+
+
+def _form_of(paths: Sequence[str]) -> str | None:
+    """None where every file is a table, which its ending tells; others are JSON Lines, whatever they are called."""
+    forms = [None if path == "-" else find_form(path) for path in paths]
+    tables = [form is not None and form.name in ("jsonl", "csv", "parquet") for form in forms]
+    return None if all(tables) else "jsonl"
+
+
+def _columns_of(paths: Sequence[str]) -> tuple[str, ...]:
+    """Every column of the Parquet files among these; other forms are read whole anyway."""
+    names: dict[str, None] = {}
+    for path in paths:
+        form = None if path == "-" else find_form(path)
+        if form is not None and form.name == "parquet" and Path(path).is_file():
+            with open_parquet(path) as file:
+                names |= dict.fromkeys(file.schema_arrow.names)
+    return tuple(names)
 
 
 def _own_folder(job: _Job, phrases: Phrases) -> Path:

@@ -65,7 +65,7 @@ def rank(
         Path | None,
         option(
             "--phrases",
-            help="File of phrases: one per line, or .csv or .jsonl with a field 'phrase'.",
+            help="File of phrases: one per line, or .csv, .tsv, .parquet or .jsonl with 'phrase'.",
             show_default=False,
         ),
     ] = None,

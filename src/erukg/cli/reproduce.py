@@ -79,6 +79,14 @@ PaperCollection: TypeAlias = Annotated[
 Tagger: TypeAlias = Annotated[
     str | None, typer.Option(metavar="spacy:NAME", help="The tagger that the tag head is compared with.")
 ]
+SubjectsFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--subjects",
+        metavar="FOLDER",
+        help="For subjects: tagged (collection build --tags), ranking (train suggest), annif/NAME.jsonl.",
+    ),
+]
 Repository: TypeAlias = Annotated[
     Path, typer.Option(metavar="FOLDER", help="erukg's repository, for models/base, tests/readers and examples.")
 ]
@@ -110,6 +118,7 @@ def reproduce(
     variants: Variants = None,
     paper_collection: PaperCollection = None,
     tagger: Tagger = None,
+    subjects: SubjectsFolder = None,
     model: Model = None,
     collection: CollectionFolder = None,
     repository: Repository = Path(),
@@ -133,7 +142,9 @@ def reproduce(
         return
     if data is None and not listed:
         raise typer.BadParameter("Give the folder of data sets (or --list, or --pages).", param_hint="DATA")
-    parts = Parts(Given(data, repository, model, collection, baselines, vectors, variants, paper_collection, tagger))
+    parts = Parts(
+        Given(data, repository, model, collection, baselines, vectors, variants, paper_collection, tagger, subjects)
+    )
     if listed:
         console().print(_plan(steps, parts))
         return

@@ -14,7 +14,7 @@ import typer
 
 from erukg.cli._options import InputOptions, ModelOptions, OutputOptions, Threads, given, option, options
 from erukg.cli._work import Source, TableWriter, asked, keep_part, output_path, process, written_as
-from erukg.io.catalogue import JsonLdWriter, SubjectCsvWriter, TsvWriter
+from erukg.io.catalogue import JsonLdWriter, SubjectCsvWriter, SubjectParquetWriter, TsvWriter
 from erukg.io.outputs import Output
 from erukg.io.writers import JsonWriter, Row, Writer
 
@@ -37,6 +37,7 @@ class SuggestFormat(StrEnum):
     tsv = "tsv"
     csv = "csv"
     jsonld = "jsonld"
+    parquet = "parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,8 @@ def suggest(
     chosen = form or _format_of(path)
     if job.out.resume and (path is None or chosen is not SuggestFormat.jsonl):
         raise typer.BadParameter("It goes with --output FILE in the format jsonl.", param_hint="--resume")
+    if chosen is SuggestFormat.parquet and path is None:
+        raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
     source = Source(job.documents)
     source.refuse(path)
     generator = job.parts.load()
@@ -165,7 +168,7 @@ def _described(suggester: Suggester) -> dict[str, Any]:
 def _format_of(path: Path | None) -> SuggestFormat:
     if path is None:
         return SuggestFormat.text if sys.stdout.isatty() else SuggestFormat.jsonl
-    ending = written_as(path, "tsv", "csv", "jsonld", "txt", advice=", or say with --format what to write")
+    ending = written_as(path, "tsv", "csv", "jsonld", "parquet", "txt", advice=", or say with --format what to write")
     return SuggestFormat({"json": "jsonl", "txt": "text"}.get(ending, ending))
 
 
@@ -178,7 +181,7 @@ def _writer(form: SuggestFormat, suggester: Suggester, single: bool, stream: IO[
         return SubjectCsvWriter(stream)
     if form is SuggestFormat.jsonld:
         return JsonLdWriter(stream, language=suggester.vocabulary.language)
-    return JsonWriter(stream)
+    return SubjectParquetWriter(stream) if form is SuggestFormat.parquet else JsonWriter(stream)
 
 
 class _SuggestionTables(TableWriter):

@@ -11,7 +11,9 @@ import typer
 from typer import Argument, Option
 
 from erukg.cli._common import SOME_SKIPPED, say
+from erukg.cli._options import FieldOptions, options
 from erukg.errors import InputError, require
+from erukg.io import Limits, check_extras
 
 if TYPE_CHECKING:
     from erukg.core.tagging import Tagger
@@ -197,8 +199,10 @@ def shrink(
 
 
 @app.command()
+@options()
 def ranker(
     sources: Annotated[list[str], Argument(help="Documents with a title and an abstract, outside the collection.")],
+    fields: FieldOptions,
     out: Annotated[Path, Option("--output", "-o", help="Folder to write the model with its ranking to.")],
     model: Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: small]")] = None,
     collection: Annotated[Path | None, Option(help="Collection to learn for. [default: the bundled one]")] = None,
@@ -213,21 +217,23 @@ def ranker(
 ) -> None:
     """Learn to rank absent phrases from titles that are hidden, for your own collection and without labels."""
     require("lightgbm", "train", "Training a ranking")
+    check_extras(sources)
     from erukg.io.progress import progress
     from erukg.training.ranking.fitting import FitOptions
     from erukg.training.ranking.run import RankingOptions, train_ranker
 
-    options = RankingOptions(documents=documents, seed=seed, fit=FitOptions(trees=trees, seed=seed))
+    chosen = RankingOptions(documents=documents, seed=seed, fit=FitOptions(trees=trees, seed=seed))
     with progress("documents") as bar:
         report = train_ranker(
             sources,
             out,
             model=model,
             collection=collection,
-            options=options,
+            options=chosen,
             work=work,
             overwrite=overwrite,
             threads=threads,
+            limits=Limits(names=fields.names),
             on_bad=lambda bad: say(f"{bad.place}: {bad.message}"),
             on_progress=bar.update,
         )
@@ -240,9 +246,13 @@ def ranker(
 
 
 @app.command()
+@options()
 def suggest(
     sources: Annotated[list[str], Argument(help="The files that the tagged collection was built from.")],
-    out: Annotated[Path, Option("--output", "-o", help="Folder to write the ranking to.")],
+    fields: FieldOptions,
+    out: Annotated[
+        Path, Option("--output", "-o", help="Folder to write; a run that was stopped goes on when given again.")
+    ],
     collection: Annotated[Path, Option(help="Collection whose documents carry tags (collection build --tags FIELD).")],
     vocabulary: Annotated[
         Path | None, Option(help="Vocabulary of the tags: a file or a folder. [default: the collection's own tags]")
@@ -256,11 +266,12 @@ def suggest(
 ) -> None:
     """Learn to rank the subjects of a vocabulary from an archive whose documents carry them, for 'erukg suggest'."""
     require("lightgbm", "train", "Training a ranking")
+    check_extras(sources)
     from erukg.io.progress import progress
     from erukg.training.suggest.fitting import SubjectFit
     from erukg.training.suggest.run import SuggestOptions, train_suggest
 
-    options = SuggestOptions(documents=documents, fit=SubjectFit(trees=trees, seed=seed))
+    chosen = SuggestOptions(documents=documents, fit=SubjectFit(trees=trees, seed=seed))
     with progress("documents") as bar:
         report = train_suggest(
             sources,
@@ -268,9 +279,10 @@ def suggest(
             collection=collection,
             vocabulary=vocabulary,
             model=model,
-            options=options,
+            options=chosen,
             overwrite=overwrite,
             threads=threads,
+            limits=Limits(names=fields.names),
             on_bad=lambda bad: say(f"{bad.place}: {bad.message}"),
             on_progress=bar.update,
         )

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, cast, get_args, get_origin
+from typing import IO, Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, cast, get_args, get_origin
 
 import numpy as np
 
@@ -39,6 +39,7 @@ _NUMBERS = {np.integer: "iu", np.floating: "iuf"}
 _CONTAINERS: dict[type, str] = {
     collections.abc.Iterable: "an iterable",
     collections.abc.Sequence: "a list",
+    collections.abc.Collection: "a list or set",
     collections.abc.Mapping: "a mapping",
 }
 
@@ -59,7 +60,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in (*zip(names, args, strict=False), *kwargs.items()):
             test = tests.get(name)
             if test is not None and not test.accepts(value):
-                raise InputError(f"{name} must be {test.words}, not {kind_of(value)}.")
+                given = repr(value[:40]) if test.named and isinstance(value, str) else kind_of(value)
+                raise InputError(f"{name} must be {test.words}, not {given}.")
         return function(*args, **kwargs)
 
     return call
@@ -75,6 +77,8 @@ def check_fields(value: object) -> None:
 class _Test(NamedTuple):
     accepts: Callable[[Any], bool]
     words: str
+    named: bool = False
+    """Whether a value is one of some names, so that another name is worth repeating."""
 
 
 @cache
@@ -103,6 +107,10 @@ def _tests(annotations: dict[str, Any], space: dict[str, Any]) -> dict[str, _Tes
 def _test(annotation: Any) -> _Test | None:
     """How to tell a value that is annotated so; None where any will do or only the function can tell."""
     origin = get_origin(annotation)
+    if origin is Annotated:
+        return None  # of documents: `erukg.core.inputs.as_item` says more
+    if hasattr(origin, "__value__"):  # an alias by statement, as `NDArray` is from numpy 2.5 on
+        return _test(origin.__value__[get_args(annotation)])
     if origin in (Union, types.UnionType):
         kinds = get_args(annotation)
         named = Path in kinds  # then a string is the name of a file
@@ -110,7 +118,8 @@ def _test(annotation: Any) -> _Test | None:
     if origin is Literal:
         known = get_args(annotation)
         words = " or ".join(repr(each) for each in known)
-        return _Test(lambda value: any(type(value) is type(each) and value == each for each in known), words)
+        named = any(isinstance(each, str) for each in known)
+        return _Test(lambda value: any(type(value) is type(each) and value == each for each in known), words, named)
     if annotation in _PLAIN:
         return _PLAIN[annotation]
     if origin is np.ndarray:
@@ -121,7 +130,7 @@ def _test(annotation: Any) -> _Test | None:
         return _Test(lambda value: hasattr(value, "read") and not isinstance(value, type), "an open file")
     if inspect.isclass(origin):
         return _container(origin, get_args(annotation))
-    if not inspect.isclass(annotation) or annotation is object:
+    if not inspect.isclass(annotation) or annotation in (object, Any):
         return None
     if getattr(annotation, "_is_protocol", False):
         return _Test(_follows(annotation), _a(annotation))

@@ -44,7 +44,7 @@ def check_row(row: Mapping[str, Any], *, as_json: bool = True, added: Sequence[s
     _check_fields(row, added)
     if as_json:
         try:
-            json.dumps(row, allow_nan=False)
+            json.dumps(row, allow_nan=False, default=str)  # dates and the like, which tables have
         except ValueError as error:
             raise InputError("It holds a number that JSON cannot have.") from error
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +13,16 @@ from erukg.core.absent import choose_absent, is_unlike
 from erukg.core.analysis import Analysis, Prepared, analyse
 from erukg.core.arguments import checked
 from erukg.core.backend import Backend, Encoding
+from erukg.core.choices import Choice, rows_by_fold
 from erukg.core.document import Document
 from erukg.core.explaining import explain_score
-from erukg.core.inputs import as_item, check_items, checked_count, single_item
+from erukg.core.inputs import Text, as_item, check_items, checked_count, single_item
 from erukg.core.learned import AbsentCandidates, LearnedRanking
 from erukg.core.merging import Merged, rank_present
 from erukg.core.neighbours import Background, Glossary, Neighbourhood
 from erukg.core.notices import LanguageOf, notices_of, unlike_collection, withholds_absent
-from erukg.core.phrase_list import PhraseList
-from erukg.core.phrase_ranking import PhraseRanker
-from erukg.core.ranking import Ranked
-from erukg.core.results import Keyphrase, Keyphrases, RankedPhrases
+from erukg.core.ranking import Ranked, rank_pool
+from erukg.core.results import Keyphrase, Keyphrases
 from erukg.core.runner import Request, Runner, SerialRunner
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer, attempt, or_error
@@ -66,8 +64,12 @@ class Generator:
         self.language_of = language_of
         self.settings = settings or Settings()
         self._runner: Runner = runner or self._default_runner()
-        self._ranker = PhraseRanker(backend)
         self._learned = LearnedRanking(backend)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What was worked out on the way is left behind: a copy, also in another process, works it out again.
+        parts = {name: getattr(self, name) for name in ("tagger", "settings", "runner", "language_of")}
+        return _remade, (type(self), self.backend, self.background, parts)
 
     @property
     def runner(self) -> Runner:
@@ -77,32 +79,47 @@ class Generator:
     @checked
     def generate(
         self,
-        text: str | Document,
+        text: Text,
         top_k: int = 10,
         settings: Settings | None = None,
         *,
+        diversity: float | None = None,
+        min_confidence: float | None = None,
+        exclude: Collection[str] | None = None,
+        must_have: Collection[str] | None = None,
         explain: bool = False,
-        id: str | None = None,
+        id: str | int | None = None,
     ) -> Keyphrases:
         """The best `top_k` present and the best `top_k` absent phrases of `text`.
 
         `id` names the document, in the result and so that a collection holding it does not return it as a neighbour.
+        `diversity` and `min_confidence` change these two of the settings. Phrases that hold one of the words and
+        phrases in `exclude`, up to endings, are left out. Those in `must_have` are in the result in any case: with the
+        score that they have, or 0, and in the place of the weakest others.
         """
-        request = Request(checked_count(top_k), settings or self.settings, explain)
-        return self._generate(single_item(text, id), request)
+        request = self._request(top_k, settings, explain, diversity, min_confidence, exclude, must_have)
+        item = single_item(text, id)
+        return replace(self._generate(item, request), text=item.text)
 
     @checked
     def extract(
         self,
-        text: str | Document,
+        text: Text,
         top_k: int = 10,
         settings: Settings | None = None,
         *,
+        diversity: float | None = None,
+        min_confidence: float | None = None,
+        exclude: Collection[str] | None = None,
+        must_have: Collection[str] | None = None,
         explain: bool = False,
-        id: str | None = None,
+        id: str | int | None = None,
     ) -> Keyphrases:
         """Present phrases from the text alone: `generate` with α = β = 1, without looking at the collection."""
-        return self.generate(text, top_k, (settings or self.settings).extraction(), explain=explain, id=id)
+        alone = (settings or self.settings).extraction()
+        request = self._request(top_k, alone, explain, diversity, min_confidence, exclude, must_have)
+        item = single_item(text, id)
+        return replace(self._generate(item, request), text=item.text)
 
     def prepare(
         self,
@@ -134,17 +151,26 @@ class Generator:
         return Prepared(given.id, document, pieces, neighbourhood, _distinct(np.concatenate(wanted)))
 
     def complete(
-        self, prepared: Prepared, encoding: Encoding, top_k: int, settings: Settings, *, explain: bool = False
+        self,
+        prepared: Prepared,
+        encoding: Encoding,
+        top_k: int,
+        settings: Settings,
+        *,
+        explain: bool = False,
+        choice: Choice | None = None,
     ) -> Keyphrases:
         """The part of `generate` after the model has run: candidates, their scores and the best of them."""
-        analysis, present = self._analyse(prepared, encoding, top_k, settings)
-        shown = self._present(present, analysis, explain)
+        analysis, present = self._analyse(prepared, encoding, top_k, settings, choice)
+        shown = self._present(present, analysis, explain, settings.min_confidence)
         notices = notices_of(prepared.document, self.language_of)
         if not withholds_absent(notices) and is_unlike(analysis.neighbourhood, settings):
             notices += (unlike_collection(),)
-        if withholds_absent(notices):
-            return Keyphrases(shown, (), prepared.id, notices=notices)
-        absent = self._absent(self._with_words(analysis), present.every, settings, shown, top_k, explain)
+        absent: tuple[Keyphrase, ...] = ()
+        if not withholds_absent(notices):
+            absent = self._absent(self._with_words(analysis), present.every, settings, shown, top_k, explain)
+        if choice is not None and choice.must_have:
+            shown, absent = self._with_wanted(choice, shown, absent, analysis, present.every, top_k, explain)
         return Keyphrases(shown, absent, prepared.id, notices=notices)
 
     def answer(self, item: ItemT, request: Request) -> Answer[ItemT, Keyphrases]:
@@ -158,6 +184,10 @@ class Generator:
         top_k: int = 10,
         settings: Settings | None = None,
         *,
+        diversity: float | None = None,
+        min_confidence: float | None = None,
+        exclude: Collection[str] | None = None,
+        must_have: Collection[str] | None = None,
         explain: bool = False,
         threads: int | None = None,
     ) -> Iterator[Answer[ItemT, Keyphrases]]:
@@ -168,7 +198,7 @@ class Generator:
         no item ends the stream. The work is done on all cores (or `threads`), with exactly the results of one item at
         a time; on a GPU, up to rounding.
         """
-        request = Request(checked_count(top_k), settings or self.settings, explain)
+        request = self._request(top_k, settings, explain, diversity, min_confidence, exclude, must_have)
         return self._runner.generate(self, check_items(items), request, threads)
 
     @checked
@@ -178,12 +208,16 @@ class Generator:
         top_k: int = 10,
         settings: Settings | None = None,
         *,
+        diversity: float | None = None,
+        min_confidence: float | None = None,
+        exclude: Collection[str] | None = None,
+        must_have: Collection[str] | None = None,
         explain: bool = False,
         threads: int | None = None,
     ) -> Iterator[Keyphrases]:
         """The results of `stream`, in order; a bad item's result is empty, and its `error` says why."""
-        answers = self.stream(items, top_k, settings, explain=explain, threads=threads)
-        return (or_error(answer, Keyphrases) for answer in answers)
+        request = self._request(top_k, settings, explain, diversity, min_confidence, exclude, must_have)
+        return self._with_texts(self._runner.generate(self, check_items(items), request, threads))
 
     @checked
     def extract_batch(
@@ -192,98 +226,51 @@ class Generator:
         top_k: int = 10,
         settings: Settings | None = None,
         *,
+        diversity: float | None = None,
+        min_confidence: float | None = None,
+        exclude: Collection[str] | None = None,
+        must_have: Collection[str] | None = None,
         explain: bool = False,
         threads: int | None = None,
     ) -> Iterator[Keyphrases]:
         """`extract` for each item, as `generate_batch`."""
         alone = (settings or self.settings).extraction()
-        return self.generate_batch(items, top_k, alone, explain=explain, threads=threads)
+        request = self._request(top_k, alone, explain, diversity, min_confidence, exclude, must_have)
+        return self._with_texts(self._runner.generate(self, check_items(items), request, threads))
 
     @checked
-    def phrase_list(self, phrases: Sequence[str]) -> PhraseList:
-        """Prepare phrases for `rank`; phrases that fold to the same one are kept once, in their first form."""
-        return PhraseList.of(phrases, self.backend)
-
-    @checked
-    def rank(
+    def _request(
         self,
-        text: str | Document,
-        phrases: Sequence[str] | PhraseList,
-        settings: Settings | None = None,
-        *,
-        top_k: int | None = None,
-        explain: bool = False,
-        id: str | None = None,
-    ) -> list[Keyphrase]:
-        """Score any phrases (a thesaurus, headings, tags) against a text, present in it or not, best first.
+        top_k: int,
+        settings: Settings | None,
+        explain: bool,
+        diversity: float | None,
+        min_confidence: float | None,
+        exclude: Collection[str] | None,
+        must_have: Collection[str] | None,
+    ) -> Request:
+        given = {"diversity": diversity, "min_confidence": min_confidence}
+        changes = {name: value for name, value in given.items() if value is not None}
+        used = settings or self.settings
+        used = used.replace(**changes) if changes else used
+        return Request(checked_count(top_k), used, explain, Choice.of(exclude, must_have))
 
-        A phrase is judged as a whole: by what its words weigh in the text, by how much of what it calls up in the model
-        the text calls up too, and by their likeness. What is hardly about the text scores 0 and comes last. Phrases in
-        the text have `spans`. A `PhraseList` from `phrase_list` saves preparing a long list for every text.
-        """
-        limit = None if top_k is None else checked_count(top_k)
-        listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
-        return list(self._rank(single_item(text, id), listed, chosen, limit, explain).phrases)
-
-    @checked
-    def rank_stream(
-        self,
-        items: Iterable[ItemT],
-        phrases: Sequence[str] | PhraseList,
-        settings: Settings | None = None,
-        *,
-        top_k: int | None = None,
-        explain: bool = False,
-        threads: int | None = None,
-    ) -> Iterator[Answer[ItemT, RankedPhrases]]:
-        """`rank` of the same phrases for each item, as `stream`."""
-        limit = None if top_k is None else checked_count(top_k)
-        listed, chosen = self._listed(phrases), _for_ranking(settings or self.settings)
-
-        @checked
-        def rank(item: ItemT) -> RankedPhrases:
-            return self._rank(item, listed, chosen, limit, explain)
-
-        return self._runner.map(partial(attempt, rank), check_items(items), threads)
-
-    @checked
-    def rank_batch(
-        self,
-        items: Iterable[object],
-        phrases: Sequence[str] | PhraseList,
-        settings: Settings | None = None,
-        *,
-        top_k: int | None = None,
-        explain: bool = False,
-        threads: int | None = None,
-    ) -> Iterator[RankedPhrases]:
-        """The results of `rank_stream`, in order; a bad item's result is empty, and its `error` says why."""
-        answers = self.rank_stream(items, phrases, settings, top_k=top_k, explain=explain, threads=threads)
-        return (or_error(answer, RankedPhrases) for answer in answers)
+    @staticmethod
+    def _with_texts(answers: Iterator[Answer[object, Keyphrases]]) -> Iterator[Keyphrases]:
+        for answer in answers:
+            result = or_error(answer, Keyphrases)
+            yield result if result.error is not None else replace(result, text=as_item(answer.item).text)
 
     def _generate(self, item: object, request: Request) -> Keyphrases:
         prepared = self.prepare(item, request.settings)
         encoding = self.backend.encode(prepared.pieces, prepared.terms)
-        return self.complete(prepared, encoding, request.top_k, request.settings, explain=request.explain)
-
-    def _rank(
-        self, item: object, listed: PhraseList, settings: Settings, top_k: int | None, explain: bool
-    ) -> RankedPhrases:
-        given = as_item(item)
-        document = given.parsed or Document.parse(given.text)
-
-        def prepare(terms: NDArray[np.int32]) -> Prepared:
-            return self.prepare(replace(given, parsed=document), settings, more_terms=terms)
-
-        phrases = self._ranker.rank(listed, prepare, self._glossary, settings, top_k, explain)
-        return RankedPhrases(tuple(phrases), given.id, notices=notices_of(document, self.language_of))
+        return self.complete(
+            prepared, encoding, request.top_k, request.settings, explain=request.explain, choice=request.choice
+        )
 
     @property
     def _glossary(self) -> Glossary | None:
         return self.background.glossary if self.background is not None else None
-
-    def _listed(self, phrases: Sequence[str] | PhraseList) -> PhraseList:
-        return phrases if isinstance(phrases, PhraseList) else self.phrase_list(phrases)
 
     def absent_candidates(self, prepared: Prepared, encoding: Encoding, settings: Settings) -> AbsentCandidates:
         """Every absent phrase that a text could get, with the features that a ranking of them is learned from."""
@@ -293,19 +280,21 @@ class Generator:
         return self._learned.candidates(self._with_words(analysis), present.every, self.background.glossary, settings)
 
     def _analyse(
-        self, prepared: Prepared, encoding: Encoding, top_k: int, settings: Settings
+        self, prepared: Prepared, encoding: Encoding, top_k: int, settings: Settings, choice: Choice | None = None
     ) -> tuple[Analysis, Merged]:
         """The analysed document, and its best `top_k` present phrases."""
         analysis = analyse(prepared, encoding, self.backend, self._glossary, self.tagger, settings)
+        if choice is not None:
+            analysis = choice.leave_out(analysis, self._glossary)
         weights, document, places = analysis.weights, analysis.document, analysis.places
         return analysis, rank_present(analysis.pool, weights, settings, document, places, top_k)
 
     def _with_words(self, analysis: Analysis) -> Analysis:
         return replace(analysis, pool=analysis.pool.with_words(analysis.pieces.ids, self.backend.term_kinds))
 
-    def _present(self, merged: Merged, analysis: Analysis, explain: bool) -> tuple[Keyphrase, ...]:
+    def _present(self, merged: Merged, analysis: Analysis, explain: bool, least: float) -> tuple[Keyphrase, ...]:
         out, ranked = [], merged.ranked
-        sure, least = ranked.confidence(analysis.neighbourhood.fit), ranked.evidence.settings.min_confidence
+        sure = ranked.confidence(analysis.neighbourhood.fit)
         for k, (i, variants) in enumerate(zip(ranked.pool.tolist(), merged.variants, strict=True)):
             place, score, confidence = (
                 analysis.places[i],
@@ -333,6 +322,13 @@ class Generator:
         pool, learned = analysis.pool, self._learned.of(analysis, present, glossary, settings)
         names = [(k.phrase, *k.variants) for k in shown]
         ranked, phrases, related = choose_absent(pool, weights, glossary, settings, names, n_words, top_k, learned)
+        return self._show_absent(analysis, ranked, phrases, related, explain)
+
+    def _show_absent(
+        self, analysis: Analysis, ranked: Ranked, phrases: Sequence[str], related: Sequence[bool], explain: bool
+    ) -> tuple[Keyphrase, ...]:
+        assert self.background is not None
+        pool, weights = analysis.pool, analysis.weights
         sure = ranked.confidence(analysis.neighbourhood.fit)
         sources = self.background.sources(analysis.neighbourhood, pool.glossary_ids[ranked.pool])
         return tuple(
@@ -347,10 +343,38 @@ class Generator:
             for k, (phrase, source) in enumerate(zip(phrases, sources, strict=True))
         )
 
+    def _with_wanted(
+        self,
+        choice: Choice,
+        shown: Sequence[Keyphrase],
+        absent: Sequence[Keyphrase],
+        analysis: Analysis,
+        every: Ranked,
+        top_k: int,
+        explain: bool,
+    ) -> tuple[tuple[Keyphrase, ...], tuple[Keyphrase, ...]]:
+        """The present and the absent phrases with all that the caller must have."""
+        present, missing = [*shown], choice.missing([*shown, *absent])
+        found = rows_by_fold(every, analysis, None, missing)
+        own = every.take(np.array(list(found.values()), np.int64))
+        present += self._present(Merged(own, ((),) * len(found), every), analysis, explain, 0.0)
+        missing, more = [key for key in missing if key not in found], [*absent]
+        if missing and self.background is not None:
+            settings, glossary, wordy = every.evidence.settings, self.background.glossary, self._with_words(analysis)
+            learned = self._learned.of(wordy, every, glossary, settings)
+            ranked = rank_pool(
+                wordy.pool, wordy.weights, settings, present=False, limit=len(wordy.pool), learned=learned
+            )
+            found = rows_by_fold(ranked, wordy, glossary, missing)
+            ranked = ranked.take(np.array(list(found.values()), np.int64))
+            named = [choice.must_have[key] for key in found]
+            more += self._show_absent(wordy, ranked, named, [False] * len(named), explain)
+        others = choice.unranked([key for key in missing if key not in found], analysis)
+        return choice.fit([*present, *others[0]], top_k), choice.fit([*more, *others[1]], top_k)
 
-def _for_ranking(settings: Settings) -> Settings:
-    # None of the neighbours' phrases is a candidate, so none is weighed.
-    return settings.replace(neighbour_candidates=0)
+
+def _remade(kind: type[Generator], backend: Backend, background: Background | None, parts: dict[str, Any]) -> Generator:
+    return kind(backend, background, **parts)
 
 
 def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -14,6 +14,7 @@ from erukg.core.document import Document
 from erukg.core.results import Notice
 
 __all__ = [
+    "EXTRACTED_TEXT",
     "HEADINGS",
     "MOSTLY_MARKUP",
     "MOSTLY_NUMBERS",
@@ -22,6 +23,7 @@ __all__ = [
     "UNLIKE_COLLECTION",
     "UNLIKE_TAGGED",
     "LanguageOf",
+    "extracted_text",
     "not_english",
     "notices_of",
     "unlike_collection",
@@ -35,6 +37,7 @@ MOSTLY_NUMBERS = "mostly-numbers"
 MOSTLY_MARKUP = "mostly-markup"
 UNLIKE_COLLECTION = "unlike-collection"
 UNLIKE_TAGGED = "unlike-tagged"
+EXTRACTED_TEXT = "extracted-text"
 
 #: What many texts with the same notice are counted under.
 HEADINGS = {
@@ -71,6 +74,10 @@ _ENOUGH, _ENOUGH_PRINTED = 10, 100
 _MARKS_SHARE = 0.4
 # How much of what is printed must be words that phrases can be made of; tags and rows of tables are not.
 _WORDS_SHARE = 0.5
+
+
+def extracted_text() -> Notice:
+    return Notice(EXTRACTED_TEXT, "Positions are those in the text taken out of the file, which 'erukg text' prints.")
 
 
 def not_english(language: str) -> Notice:

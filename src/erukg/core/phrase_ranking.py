@@ -85,7 +85,11 @@ class PhraseRanker:
         top_k: int | None,
         explain: bool,
     ) -> list[Keyphrase]:
-        """The listed phrases, best first; `prepare` gives the text, with these terms among those to ask for."""
+        """The listed phrases: those that stand in the text whole, then those that stand there in part or not at all,
+        either best first; `prepare` gives the text, with these terms among those to ask for.
+
+        Words that say little alone, and phrases that nothing speaks for, do not count as standing in the text.
+        """
         n = len(listed.forms)
         if n <= _CLOSELY:
             rows = np.arange(n)
@@ -128,7 +132,8 @@ class PhraseRanker:
         if settings.diversity > 0:
             self._diversify(factors, scoring.product(factors), words, mixed, settings.diversity)
         scores = scoring.product(factors)
-        order = np.lexsort((-closeness, ~present, vague, -scores))[:top_k].tolist()
+        whole = present & ~vague & (scores > 0)
+        order = np.lexsort((-closeness, ~present, vague, -scores, ~whole))[:top_k].tolist()
         out = []
         for k in order:
             i = int(rows[k])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -11,7 +12,8 @@ from typing import Any, overload
 from erukg.core.arguments import checked
 from erukg.core.confidence import Band, band_of
 from erukg.core.neighbours import Source
-from erukg.errors import InputError
+from erukg.core.presenting import COLUMNS, phrase_rows, to_html
+from erukg.errors import InputError, require
 
 __all__ = ["Explanation", "Keyphrase", "Keyphrases", "Notice", "RankedPhrases", "TermWeight", "remarks"]
 
@@ -61,7 +63,14 @@ class Explanation:
         return cls(**{**data, "terms": tuple(TermWeight(**term) for term in data["terms"])})
 
 
-@dataclass(frozen=True, slots=True)
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is no number that a result has")
+    return number
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Keyphrase:
     """A phrase and its score. Present phrases have `spans` into the caller's text, absent ones `sources`.
 
@@ -79,6 +88,13 @@ class Keyphrase:
     sources: tuple[Source, ...] = ()
     explanation: Explanation | None = None
     related: bool = False
+
+    def __str__(self) -> str:
+        return self.phrase
+
+    def __repr__(self) -> str:
+        sure = "" if self.confidence is None else f", confidence={self.confidence:.3g}"
+        return f"Keyphrase({self.phrase!r}, score={self.score:.3g}{sure})"
 
     @property
     def band(self) -> Band | None:
@@ -111,8 +127,8 @@ class Keyphrase:
         explanation = data.get("explanation")
         return cls(
             phrase=data["phrase"],
-            score=float(data["score"]),
-            confidence=None if data.get("confidence") is None else float(data["confidence"]),
+            score=_finite(data["score"]),
+            confidence=None if data.get("confidence") is None else _finite(data["confidence"]),
             variants=tuple(str(form) for form in data.get("variants", ())),
             spans=tuple((int(a), int(b)) for a, b in data.get("spans", ())),
             sources=tuple(Source.from_dict(source) for source in data.get("sources", ())),
@@ -121,11 +137,12 @@ class Keyphrase:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Keyphrases:
     """The keyphrases of one document, best first: those `present` in its text and those `absent` from it.
 
-    `notices` say what to keep in mind of them; `error` says in one sentence why a document of a stream has none.
+    `notices` say what to keep in mind of them; `error` says in one sentence why a document of a stream has none. `text`
+    is what the spans index; it is shown in notebooks, and left out of comparisons and of what is written.
     """
 
     present: tuple[Keyphrase, ...] = ()
@@ -133,6 +150,29 @@ class Keyphrases:
     id: str | None = None
     error: str | None = None
     notices: tuple[Notice, ...] = ()
+    text: str | None = dataclasses.field(default=None, compare=False)
+
+    @property
+    def phrases(self) -> list[str]:
+        """The phrases alone: present ones, then absent ones."""
+        return [keyphrase.phrase for keyphrase in self]
+
+    def __repr__(self) -> str:
+        shown: dict[str, object] = {} if self.id is None else {"id": self.id}
+        if self.error is None:
+            shown |= {"present": [k.phrase for k in self.present], "absent": [k.phrase for k in self.absent]}
+        else:
+            shown["error"] = self.error
+        if self.notices:
+            shown["notices"] = [notice.code for notice in self.notices]
+        return f"Keyphrases({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame with one row per phrase: `id`, `kind`, `rank`, `phrase`, `score`, `confidence`, …"""
+        return _frame(phrase_rows(self.id, {"present": self.present, "absent": self.absent}))
 
     def __iter__(self) -> Iterator[Keyphrase]:
         """Present phrases, then absent ones."""
@@ -173,7 +213,7 @@ class Keyphrases:
     @checked
     def from_json(cls, line: str) -> Keyphrases:
         try:
-            data = json.loads(line)
+            data = json.loads(line, parse_float=_finite, parse_constant=_finite)
         except ValueError as error:
             raise InputError(f"This is not JSON: {error}.") from error
         if not isinstance(data, dict):
@@ -203,6 +243,10 @@ class RankedPhrases:
     def __getitem__(self, index: int | slice) -> Keyphrase | tuple[Keyphrase, ...]:
         return self.phrases[index]
 
+    def to_pandas(self) -> Any:
+        """A pandas data frame with one row per phrase, as of `Keyphrases`."""
+        return _frame(phrase_rows(self.id, {"phrases": self.phrases}))
+
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"id": self.id, "phrases": [keyphrase.to_dict() for keyphrase in self.phrases]}
         return out | remarks(self.notices, self.error)
@@ -220,6 +264,10 @@ def remarks(notices: Sequence[Notice], error: str | None) -> dict[str, Any]:
     if error is not None:
         out["error"] = error
     return out
+
+
+def _frame(rows: list[dict[str, Any]]) -> Any:
+    return require("pandas", "pandas", "to_pandas").DataFrame(rows, columns=list(COLUMNS))
 
 
 def _dump(data: dict[str, Any]) -> str:

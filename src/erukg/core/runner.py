@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from erukg.core.choices import Choice
 from erukg.core.results import Keyphrases
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer
@@ -28,6 +29,7 @@ class Request:
     top_k: int
     settings: Settings
     explain: bool = False
+    choice: Choice | None = None
 
 
 class Runner(Protocol):

@@ -7,11 +7,10 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from erukg.core.arguments import checked
-from erukg.core.document import Document
-from erukg.core.generator import Generator
-from erukg.core.inputs import as_item, check_items, checked_count, single_item
+from erukg.core.inputs import Text, as_item, check_items, checked_count, single_item
 from erukg.core.new_words import NewWords
 from erukg.core.query_expansion import ExpandedQuery, QueryOptions, weigh_query
+from erukg.core.rank_generator import RankGenerator
 from erukg.core.settings import Settings
 from erukg.core.sparse import TERMS, SparseEncoder, SparseVector, TermCounts
 from erukg.core.streams import Answer, attempt
@@ -21,17 +20,17 @@ __all__ = ["SearchGenerator"]
 ItemT = TypeVar("ItemT")
 
 
-class SearchGenerator(Generator):
+class SearchGenerator(RankGenerator):
     """A generator that also makes what search engines take."""
 
     @checked
     def expand_query(
         self,
-        query: str,
+        query: Text,
         options: QueryOptions | None = None,
         settings: Settings | None = None,
         *,
-        id: str | None = None,
+        id: str | int | None = None,
     ) -> ExpandedQuery:
         """What to search for beside the query's own words: phrases of it and of similar documents, with weights."""
         return self._expand(single_item(query, id), options or QueryOptions(), settings or self.settings)
@@ -67,7 +66,7 @@ class SearchGenerator(Generator):
 
     @checked
     def encode(
-        self, text: str | Document, terms: int = TERMS, *, idf: TermCounts | None = None, id: str | None = None
+        self, text: Text, terms: int = TERMS, *, idf: TermCounts | None = None, id: str | int | None = None
     ) -> SparseVector:
         """The text as a sparse vector: its `terms` largest term weights, for engines that search such vectors.
 

@@ -44,7 +44,8 @@ def _walk(
             if f < 0:
                 continue
             place[low], place[high] = here, used
-            gains[used] = gains[here]
+            for group in range(out.shape[1]):  # not a slice: its check of shapes takes seconds to compile
+                gains[used, group] = gains[here, group]
             gains[here, groups[f]] += value[low] - value[node]
             gains[used, groups[f]] += value[high] - value[node]
             column, limit = columns[f], threshold[node]

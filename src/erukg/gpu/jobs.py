@@ -153,7 +153,9 @@ class _KeyphraseTask:
     def complete(self, kept: Any, encoding: Encoding, top: Top | None) -> Compact:
         request = self.request
         return compact(
-            self.generator.complete(kept, encoding, request.top_k, request.settings, explain=request.explain)
+            self.generator.complete(
+                kept, encoding, request.top_k, request.settings, explain=request.explain, choice=request.choice
+            )
         )
 
 

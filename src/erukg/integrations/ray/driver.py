@@ -91,7 +91,7 @@ def run_job(
         plan.check(settings, files, store)
     ray = connect()
     if plan is None:
-        plan = Plan(settings, files, tuple(_scan_all(ray, inputs, partition_documents, job.keeps_rows)))
+        plan = Plan(settings, files, tuple(_scan_all(ray, inputs, partition_documents, job)))
         plan.save(store)
     done = read_marks(store)
     summary = Summary(len(plan.partitions), bad=len(missing), resumed=len(done))
@@ -119,11 +119,13 @@ def run_job(
     return summary
 
 
-def _scan_all(ray: Any, inputs: Sequence[SourceFile], documents: int, expand: bool) -> Iterator[Partition]:
+def _scan_all(ray: Any, inputs: Sequence[SourceFile], documents: int, job: Job) -> Iterator[Partition]:
     """The partitions of all files; Ray looks through as many files at once as there are cores."""
     remote = ray.remote(num_cpus=1, max_retries=3)(scan)
     try:
-        scanned: list[list[Partition]] = ray.get([remote.remote(source, documents, expand=expand) for source in inputs])
+        names = job.limits.names
+        begun = [remote.remote(source, documents, expand=job.keeps_rows, names=names) for source in inputs]
+        scanned: list[list[Partition]] = ray.get(begun)
     except ray.exceptions.RayError as error:
         cause = getattr(error, "cause", error)
         raise InputError(f"A file could not be read to plan the work: {cause}; try again.") from error

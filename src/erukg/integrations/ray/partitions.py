@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from erukg.core.expansion import FIELDS
 from erukg.errors import InputError
 from erukg.io import BadDocument, InputDocument, Limits
+from erukg.io.items import FieldNames, check_columns
 from erukg.io.jsonl import read_jsonl
-from erukg.io.parquet import check_columns, open_parquet, read_parquet
+from erukg.io.parquet import open_parquet, read_parquet
 from erukg.io.sources import STDIN, SourceFile, find_sources
 from erukg.io.streams import DAMAGED, open_bytes, sentence, window
 
@@ -72,8 +73,14 @@ def list_inputs(paths: Sequence[str], form: str | None = None) -> list[SourceFil
     return out
 
 
-def scan(source: SourceFile, documents: int, *, expand: bool = False) -> list[Partition]:
-    """The partitions of a file, of `documents` rows each, numbered from 0.
+def scan(
+    source: SourceFile,
+    documents: int,
+    *,
+    expand: bool = False,
+    names: FieldNames = FieldNames(),  # noqa: B008 (it cannot be changed)
+) -> list[Partition]:
+    """The partitions of a file, of `documents` rows each, numbered from 0; `names` are those of its fields.
 
     What is wrong with the file as a whole is a last partition with a `problem`; one that cannot be reached raises an
     OSError.
@@ -83,14 +90,14 @@ def scan(source: SourceFile, documents: int, *, expand: bool = False) -> list[Pa
     uri, parquet = source.file.uri, source.form.name == "parquet"
     file = source.file.name, uri, source.form.name
     try:
-        for bounds in _cut_parquet(uri, documents, expand) if parquet else _cut_lines(uri, documents):
+        for bounds in _cut_parquet(uri, documents, expand, names) if parquet else _cut_lines(uri, documents):
             out.append(Partition(len(out), *file, *bounds))
     except (*_UNREADABLE, FileNotFoundError, PermissionError) as error:
         out.append(Partition(len(out), *file, rows=0, problem=sentence(error)))
     return out
 
 
-def _cut_parquet(uri: str, documents: int, expand: bool) -> Iterator[tuple[int, int]]:
+def _cut_parquet(uri: str, documents: int, expand: bool, named: FieldNames) -> Iterator[tuple[int, int]]:
     """First row and number of rows of each partition."""
     with open_bytes(uri) as stream:
         stream.read(1)
@@ -100,7 +107,7 @@ def _cut_parquet(uri: str, documents: int, expand: bool) -> Iterator[tuple[int, 
                 names, total = parquet.schema_arrow.names, parquet.metadata.num_rows
         except OSError as error:  # pyarrow's way to say that what it reads makes no sense
             raise InputError(f"It cannot be read as Parquet: {str(error).rstrip('.')}.") from error
-    check_columns(names)
+    check_columns(names, named)
     if expand and (there := [field for field in FIELDS if field in names]):
         raise InputError(f"It has a column '{there[0]}' already; give the file as it was before expansion.")
     for first in range(0, total, documents):
@@ -149,7 +156,13 @@ def read_partition(
                 stop = partition.first + partition.rows
                 with open_parquet(stream) as file:
                     yield from read_parquet(
-                        file, partition.name, partition.first, stop, every_column=every_column, fields=fields
+                        file,
+                        partition.name,
+                        partition.first,
+                        stop,
+                        every_column=every_column,
+                        fields=fields,
+                        named=limits.names,
                     )
             else:
                 stream.seek(partition.offset)

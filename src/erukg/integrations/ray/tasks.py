@@ -94,6 +94,7 @@ class Job(ABC):
             "model": model.fingerprint,
             "precision": model.precision,
             "document_bytes": self.limits.document_bytes,
+            **({"fields": named} if (named := self.limits.names.given()) else {}),
         }
 
     @abstractmethod
