@@ -1,0 +1,20 @@
+"""Docstrings as the API reference shows them: lines of a name, two spaces and words are a list of fields."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+_FIELDS = re.compile(r"^(?P<indent> *)(?P<name>\w+)  +(?P<about>\S.*(?:\n {12,}\S.*)*)$", re.MULTILINE)
+
+
+class Fields(griffe.Extension):
+    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = _FIELDS.sub(_item, obj.docstring.value)
+
+
+def _item(found: re.Match[str]) -> str:
+    return f"- `{found['name']}`: {' '.join(found['about'].split())}"
