@@ -1,4 +1,4 @@
-"""The README keeps its promises: its settings table, its examples and its test command are the real ones."""
+"""The README and the table of settings keep their promises: settings, examples and test command are the real ones."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from erukg import Settings
 from erukg.io import InputDocument, read_documents
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+README = (ROOT / "README.md").read_text("utf-8")
+SETTINGS = ROOT / "docs" / "reference" / "settings.md"
 
 
 def settings_table() -> str:
-    """The table that the README must have between its two marks."""
+    """The table that docs/reference/settings.md must have between its two marks."""
     lines = ["| setting | value | paper | range | |", "|---|---|---|---|---|"]
     paper = Settings.paper().to_dict()
     for field in dataclasses.fields(Settings):
@@ -26,7 +27,7 @@ def settings_table() -> str:
 
 
 def test_settings_table_is_current() -> None:
-    found = re.search(r"<!-- settings:begin -->\n(.*?)\n?<!-- settings:end -->", README, re.DOTALL)
+    found = re.search(r"<!-- settings:begin -->\n(.*?)\n?<!-- settings:end -->", SETTINGS.read_text("utf-8"), re.DOTALL)
     assert found is not None
     assert found[1] == settings_table()
 
@@ -58,4 +59,5 @@ def test_examples_can_be_read() -> None:
 if __name__ == "__main__":
     # Writes the settings table anew after a setting has changed.
     mark = re.compile(r"(<!-- settings:begin -->\n).*?(\n?<!-- settings:end -->)", re.DOTALL)
-    (ROOT / "README.md").write_text(mark.sub(lambda found: f"{found[1]}{settings_table()}{found[2]}", README), "utf-8")
+    page = SETTINGS.read_text("utf-8")
+    SETTINGS.write_text(mark.sub(lambda found: f"{found[1]}{settings_table()}{found[2]}", page), "utf-8")

@@ -3,23 +3,17 @@
 The template is front_page.md beside this module. In it,
 
     {{keyphrases SYSTEM KIND WHERE METRICS}}
-        figures in percent, protocol 'paper'; several metrics as F@5/F@10. WHERE is a set, average, sets (a cell for
-        each) or all (those, and the average)
+        figures in percent, protocol 'paper'; several metrics as F@5/F@10. WHERE is a set or average
     {{published SYSTEM KIND WHERE METRICS}}
         the same of the paper
     {{retrieval METHOD WHERE MEASURE}}
         WHERE is a set or average
     {{readers SYSTEM WHERE FIGURE}}
         WHERE is a kind of text or total; !FIGURE is what is left of 100 %
-    {{label SYSTEM}}, {{corpus SYSTEM}}, {{documents}}, {{documents SET}}, {{texts}}, {{searched count}},
-    {{searched names}}, {{file NAME}}
+    {{label SYSTEM}}, {{corpus SYSTEM}}, {{documents}}, {{documents SET}}, {{texts}}, {{searched}}, {{file NAME}}
         names, numbers, and the way to a file of the results
     {{if A < B}} … {{end}}
         what is said only where it is true of the figures as they are shown
-    {{optional}} … {{end}}
-        what is said only where all of its figures are there
-    {{bold}}
-        before a table: the best of every column in bold
 
 A figure ends in `.0f` where it is wanted without a decimal. A system is named as its run names it, options after
 colons and paths without their folders, and may end in `*`. A row of a table, or else a paragraph, whose figures are
@@ -47,8 +41,8 @@ from erukg.research.evaluation.results.runs import Group, Runs, key, load_runs
 __all__ = ["BEGIN", "END", "render_front_page", "write_front_page"]
 
 BEGIN, END = "<!-- figures:begin -->\n", "<!-- figures:end -->"
-_FIELD = re.compile(r"\{\{(?!if |optional|end\}|bold\})(.+?)\}\}")
-_SPAN = re.compile(r"\{\{(optional|if (?P<condition>[^}]+))\}\}(?P<text>.*?)\{\{end\}\}", re.DOTALL)
+_FIELD = re.compile(r"\{\{(?!if |end\})(.+?)\}\}")
+_SPAN = re.compile(r"\{\{if (?P<condition>[^}]+)\}\}(?P<text>.*?)\{\{end\}\}", re.DOTALL)
 _CONDITION = re.compile(r"(.+?) (<=|<|>|=) (.+)")
 _TESTS: Mapping[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b,
@@ -58,8 +52,6 @@ _TESTS: Mapping[str, Callable[[float, float], bool]] = {
 }
 _T = TypeVar("_T")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_SEARCHED = ("CISI", "Cranfield", "CSFCube", "DORIS-MAE", "NFCorpus", "SCIDOCS", "SciFact", "TREC-COVID")
-"""Retrieval sets whose names are written otherwise than their folders."""
 
 
 class _MissingFigureError(Exception):
@@ -99,35 +91,25 @@ def _block(text: str, figures: _Figures) -> str:
             return figures.fill(_spans(text, figures)).strip()
         except _MissingFigureError:
             return ""
-    rows, bold = [], text.startswith("{{bold}}\n")
-    for line in text.removeprefix("{{bold}}\n").strip().split("\n"):
+    rows = []
+    for line in text.strip().split("\n"):
         try:
             rows.append(figures.fill(line))
         except _MissingFigureError:
             continue
-    if len(rows) < 3:
-        return ""
-    return "\n".join([*rows[:2], *(_best_in_bold(rows[2:]) if bold else rows[2:])])
+    return "\n".join(rows) if len(rows) > 2 else ""
 
 
 def _spans(text: str, figures: _Figures) -> str:
     def shown(found: re.Match[str]) -> str:
         try:
-            if found["condition"] is None or figures.holds(found["condition"]):
+            if figures.holds(found["condition"]):
                 return figures.fill(found["text"])
         except _MissingFigureError:
             pass
         return ""
 
     return _SPAN.sub(shown, text)
-
-
-def _best_in_bold(rows: Sequence[str]) -> list[str]:
-    cells = [row.split(" | ") for row in rows]
-    numbers = [[cell.removesuffix(" |") for cell in row[1:]] for row in cells]
-    best = [max(column, key=float) for column in zip(*numbers, strict=True)]
-    marked = ([f"**{n}**" if n == top else n for n, top in zip(row, best, strict=True)] for row in numbers)
-    return [f"{' | '.join([row[0], *figures])} |" for row, figures in zip(cells, marked, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -156,13 +138,13 @@ class _Figures:
         scores = _named(group.run, system)["scores"][PROTOCOLS[0]]
         by_set = {str(published.known_set(name)): scores["sets"][name][kind] for name in group.names}
         cells = {**by_set, "average": scores["average"][kind]}
-        return _cells({place: [_percent(cell[m]) for m in metrics.split("/")] for place, cell in cells.items()}, where)
+        return _cell({place: [_percent(cell[m]) for m in metrics.split("/")] for place, cell in cells.items()}, where)
 
     def _published(self, system: str, kind: str, where: str, metrics: str) -> str:
         rows = published.PRESENT if kind == "present" else published.ABSENT
         row = next(cells for name, cells in rows.items() if fnmatchcase(name, system))
         chosen = [COMPARED[kind].index(metric) for metric in metrics.split("/")]
-        return _cells({place: [f"{pair[i]:.1f}" for i in chosen] for place, pair in row.items()}, where)
+        return _cell({place: [f"{pair[i]:.1f}" for i in chosen] for place, pair in row.items()}, where)
 
     def _retrieval(self, method: str, where: str, measure: str) -> str:
         for group in self.runs.retrieval:
@@ -193,11 +175,8 @@ class _Figures:
     def _texts(self) -> str:
         return f"{_first(self.runs.readers).report['english']:,}"
 
-    def _searched(self, what: str) -> str:
+    def _searched(self) -> str:
         names = _first(self.runs.retrieval).names
-        if what == "names":
-            written = {name.lower(): name for name in _SEARCHED}
-            return ", ".join(written.get(name.lower(), name) for name in names)
         return _NUMBERS[len(names)] if len(names) < len(_NUMBERS) else f"{len(names)}"
 
     def _file(self, name: str) -> str:
@@ -223,13 +202,10 @@ def _named(systems: Sequence[Mapping[str, Any]], pattern: str) -> Mapping[str, A
     return found[0]
 
 
-def _cells(values: Mapping[str, Sequence[str]], where: str) -> str:
-    if where not in ("all", "sets"):
-        if where not in values:
-            raise _MissingFigureError
-        return " / ".join(values[where])
-    places = published.SETS if where == "sets" else (*published.SETS, "average")
-    return " | ".join(" / ".join(values[place]) for place in places)
+def _cell(values: Mapping[str, Sequence[str]], where: str) -> str:
+    if where not in values:
+        raise _MissingFigureError
+    return " / ".join(values[where])
 
 
 def _percent(value: float | None, form: str = ".1f") -> str:
