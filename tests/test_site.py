@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from site_build import ROOT, build
+
 _ADDRESS = re.compile(r"""(?:src|href|data-src)=["']?((?:https?:)?//[^"'\s>]+)""")
-
-
-def build(site: Path, *, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    # A proxy that is not there: what reaches for the network fails. (With --quiet, --strict would count no warnings.)
-    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    return subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)],
-        cwd=root,
-        env={**os.environ, **nowhere},
-        text=True,
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
 import typer.main
@@ -53,17 +54,15 @@ def _command(command: Any, above: Any, name: str, level: int) -> Iterator[str]:
         if panel == "Settings":
             yield _SETTINGS
         else:
-            yield "\n".join([f"| {panel} | |", "|---|---|", *rows])
+            yield "\n".join([f"| {panel} | what it does |", "|---|---|", *rows])
 
 
 def _parameter(parameter: Any, context: Any) -> str:
     shown, about = parameter.get_help_record(context)
-    about, _, default = about.partition("  [")
-    return f"| `{_cell(shown)}` | {_cell(_words(about + (f' ({default[:-1]})' if default else '')))} |"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    about, _, bounds = about.partition("  [")
+    bounds = re.sub(r"default: \((.*)\)", r"default: \1", bounds.removesuffix("]"))
+    words = " ".join(_words(f"{about} ({bounds})" if bounds else about).split()).replace("|", "&#124;")
+    return f"| <code>{escape(shown).replace('|', '&#124;')}</code> | {words} |"
 
 
 def _words(text: str) -> str:

@@ -49,7 +49,7 @@ def _page(described: Mapping[str, Any]) -> Iterator[str]:
             yield from _operation(method.upper(), path, operation, described)
     yield "## Types"
     for name, schema in sorted(described["components"]["schemas"].items()):
-        yield f'### {name} {{ #type-{name.lower()} }}'
+        yield f"### {name} {{ #type-{name.lower()} }}"
         yield schema.get("description", "")
         required = schema.get("required", ())
         if "properties" in schema:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["ARGUMENTS", "HOSTILE", "WHALES", "Service", "Sheet", "simple_pdf"]
+__all__ = ["ARGUMENTS", "HOSTILE", "WHALES", "Service", "Sheet", "picture", "simple_pdf"]
 
 ARGUMENTS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -192,13 +192,7 @@ class Sheet:
         return self
 
     def picture(self, name: str) -> None:
-        from PIL import Image
-
-        self.page.mouse.move(0, 0)
-        self.page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-        self.page.wait_for_timeout(250)
-        whole = Image.open(io.BytesIO(self.page.screenshot()))
-        whole.convert("RGB").quantize(128).save(self._pictures / f"{name}.png", optimize=True)
+        picture(self.page, self._pictures / f"{name}.png")
 
     def check_accessibility(self, where: str) -> None:
         # Run from the tests' side: the page's own policy would not let it in.
@@ -218,6 +212,17 @@ class Sheet:
         left = [line for line in self.wrong if not any(known in line for known in self.expected)]
         self.context.close()
         assert not left, left
+
+
+def picture(page: Any, file: Path) -> None:
+    """The top of the page as a small file."""
+    from PIL import Image
+
+    page.mouse.move(0, 0)
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    page.wait_for_timeout(250)
+    whole = Image.open(io.BytesIO(page.screenshot()))
+    whole.convert("RGB").quantize(128).save(file, optimize=True)
 
 
 def simple_pdf(*lines: str) -> bytes:
