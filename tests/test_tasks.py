@@ -42,7 +42,8 @@ def run(command: str, folder: Path) -> str:
         assert done.exit_code == 0, f"{command}\n{done.output}"
         lines = [line.rstrip() for line in done.output.splitlines() if not line.startswith("erukg: The model runs")]
         return "\n".join(lines) + "\n"
-    told = subprocess.run(["bash", "-ec", command], cwd=folder, text=True, capture_output=True, timeout=120, check=False)
+    shell = ["bash", "-ec", command]
+    told = subprocess.run(shell, cwd=folder, text=True, capture_output=True, timeout=120, check=False)
     assert told.returncode == 0, f"{command}\n{told.stdout}{told.stderr}"
     return told.stdout + told.stderr
 
