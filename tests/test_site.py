@@ -12,6 +12,7 @@ import pytest
 
 from site_build import ROOT, build
 
+MODELS = ("src/erukg/assets/models/small", "src/erukg/assets/models/tiny")
 _ADDRESS = re.compile(r"""(?:src|href|data-src)=["']?((?:https?:)?//[^"'\s>]+)""")
 
 
@@ -72,21 +73,69 @@ def test_search_knows_the_words_of_pages(site: Path) -> None:
     assert {"tasks/thesaurus/", "tasks/tag/", "doors/"} <= places
 
 
-def test_a_broken_link_or_anchor_is_an_error(tmp_path: Path) -> None:
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A repository with the same settings, for pages of its own and without what is written from the program."""
     root = tmp_path / "repository"
     shutil.copytree(ROOT / "docs" / "hooks", root / "docs" / "hooks")
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", *(f"{path}/README.md" for path in MODELS)):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("# Title\n", "utf-8")
     settings = (ROOT / "mkdocs.yml").read_text("utf-8")
-    # The same settings, for a page of its own and without what is written from the program.
     settings = re.sub(r"(?s)^nav:.*", "", settings, flags=re.MULTILINE)
-    settings = re.sub(r"(?s)^plugins:.*?^hooks:.*?(?=^markdown)", "plugins: [search]\n", settings, flags=re.MULTILINE)
+    settings = re.sub(r"(?s)^  - mkdocstrings:.*?(?=^hooks)", "", settings, flags=re.MULTILINE)
+    settings = re.sub(r"^  - docs/hooks/(commands|service).py\n", "", settings, flags=re.MULTILINE)
     (root / "mkdocs.yml").write_text(settings, "utf-8")
-    page = root / "docs" / "index.md"
-    for text, sound in (
-        ("# A\n\n## B c\n\n[b](#b-c)\n", True),
-        ("# A\n\n[b](#not-there)\n", False),
-        ("# A\n\n[b](nowhere.md)\n", False),
-        ("# A\n\n![b](nowhere.png)\n", False),
+    return root
+
+
+@pytest.mark.parametrize(
+    ("text", "sound"),
+    [
+        ("## B c\n\n[b](#b-c) [l](../LICENSE) [c](../CHANGELOG.md#title)", True),
+        ("[b](#not-there)", False),
+        ("[c](../CHANGELOG.md#not-there)", False),
+        ("[b](nowhere.md)", False),
+        ("[b](../nowhere.md)", False),
+        ("![b](nowhere.png)", False),
+    ],
+)
+def test_a_broken_link_or_anchor_is_an_error(small: Path, tmp_path: Path, text: str, sound: bool) -> None:
+    (small / "LICENSE").write_text("Free", "utf-8")
+    (small / "docs" / "index.md").write_text(f"# A\n\n{text}\n", "utf-8")
+    done = build(tmp_path / "site", root=small)
+    assert (done.returncode == 0) is sound, done.stdout + done.stderr
+    if sound:
+        assert (tmp_path / "site" / "repository" / "LICENSE").read_text("utf-8") == "Free"
+
+
+def test_notebooks_are_pages_with_their_outputs(small: Path, tmp_path: Path) -> None:
+    html = {"text/html": ["<b>bold</b>\n", "\n", "<i>after a blank line</i>"], "text/plain": ["not this"]}
+    outputs = [
+        {"output_type": "stream", "name": "stdout", "text": ["a < b\n", "\n", "end\n"]},
+        {"output_type": "display_data", "metadata": {}, "data": html},
+        {"output_type": "display_data", "metadata": {}, "data": {"image/png": "aGk=\n", "text/plain": ["A plot"]}},
+        {"output_type": "execute_result", "metadata": {}, "execution_count": 1, "data": {"text/plain": ["42"]}},
+    ]
+    code = {"cell_type": "code", "metadata": {}, "execution_count": 1, "source": ["x = 1"], "outputs": outputs}
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Note\n", "\n", "See [the start](index.md)."]},
+        code,
+    ]
+    (small / "docs" / "note.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}), "utf-8")
+    (small / "docs" / "index.md").write_text("# A\n\n[notebook](note.ipynb)\n", "utf-8")
+    done = build(tmp_path / "site", root=small)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'href="note/"' in (tmp_path / "site" / "index.html").read_text("utf-8")
+    page = (tmp_path / "site" / "note" / "index.html").read_text("utf-8")
+    for part in (
+        "<b>bold</b>",
+        "<i>after a blank line</i>",
+        "a &lt; b",
+        'src="data:image/png;base64,aGk="',
+        ">42</pre>",
     ):
-        page.write_text(text, "utf-8")
-        done = build(tmp_path / "site", root=root)
-        assert (done.returncode == 0) is sound, done.stdout + done.stderr
+        assert part in page
+    assert "not this" not in page
+    assert 'href="../note.ipynb"' in page
+    assert (tmp_path / "site" / "note.ipynb").is_file()

@@ -31,7 +31,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     root, docs = Path(config.config_file_path).parent, Path(config.docs_dir)
     folder = docs.relative_to(root).as_posix()
     _origins.clear()
-    _origins.update({f.src_uri: f"{folder}/{f.src_uri}" for f in files if not f.generated_by})
+    for file in files:
+        notebook = re.sub(r"\.md$", ".ipynb", file.src_uri)
+        made_of = notebook if (docs / notebook).is_file() else file.src_uri
+        if (docs / made_of).is_file():
+            _origins[file.src_uri] = f"{folder}/{made_of}"
     waiting = [path for path in PLACES if path != "README.md"] + CARDS
     waiting += [path for f in files.documentation_pages() for path in _outside(root, _origins[f.src_uri], folder)]
     while waiting:
