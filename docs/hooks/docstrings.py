@@ -1,4 +1,4 @@
-"""Docstrings as the API reference shows them: lines of a name, two spaces and words are a list of fields."""
+"""Docstrings as the API reference shows them: a name, two spaces and words are a field of a list, `>>>` is code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import Any
 import griffe
 
 _FIELDS = re.compile(r"^(?P<indent> *)(?P<name>\w+)  +(?P<about>\S.*(?:\n {12,}\S.*)*)$", re.MULTILINE)
+_EXAMPLE = re.compile(r"(?:^>>> .*\n?)+", re.MULTILINE)
 
 
 class Fields(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = _FIELDS.sub(_item, obj.docstring.value)
+            obj.docstring.value = _EXAMPLE.sub(_code, _FIELDS.sub(_item, obj.docstring.value))
 
 
 def _item(found: re.Match[str]) -> str:
     return f"- `{found['name']}`: {' '.join(found['about'].split())}"
+
+
+def _code(found: re.Match[str]) -> str:
+    return f"```python\n{found[0].replace('>>> ', '').rstrip()}\n```\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -76,7 +77,7 @@ def _operation(method: str, path: str, operation: Mapping[str, Any], described: 
     yield _contents(answer)
     _, answered = _example(answer, described)
     if answered:
-        yield f"```json\n{json.dumps(answered, indent=1, ensure_ascii=False)}\n```"
+        yield f"```json\n{_written(answered)}\n```"
     errors = [status for status, each in operation["responses"].items() if "$ref" in each]
     yield f"Errors: {', '.join(errors)} ([their codes](../serving.md#requests))."
 
@@ -85,9 +86,14 @@ def _asking(path: str, kind: str, example: Any) -> str:
     if kind.endswith("urlencoded"):
         sent = " ".join(f"--data-urlencode '{name}={value}'" for name, value in example.items())
     else:
-        given = example if isinstance(example, str) else json.dumps(example, indent=1, ensure_ascii=False)
+        given = example if isinstance(example, str) else _written(example)
         sent = f"-H 'Content-Type: {kind}' --data-binary '{given}'"
     return f"curl -s localhost:8000{path} {sent}"
+
+
+def _written(value: Any) -> str:
+    """JSON with a line for each field, and positions on one."""
+    return re.sub(r"\[\s+(\d+),\s+(\d+)\s+\]", r"[\1, \2]", json.dumps(value, indent=1, ensure_ascii=False))
 
 
 def _contents(contents: Mapping[str, Any]) -> str:
