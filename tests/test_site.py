@@ -36,8 +36,8 @@ def test_every_page_of_the_repository_is_there(site: Path) -> None:
     for source in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
         assert (site / "notebooks" / source.stem / "index.html").is_file()
         assert (site / "notebooks" / source.name).is_file()
-    for place in ("project/changelog", "project/contributing", "project/security", "repository/models/base"):
-        assert (site / place / "index.html").is_file()
+    for page in ("project/changelog", "project/contributing", "project/security", "repository/models/base"):
+        assert (site / page / "index.html").is_file()
     # Links to files that are no pages lead to copies of them.
     assert (site / "repository" / "server.json").read_bytes() == (ROOT / "server.json").read_bytes()
 

@@ -70,8 +70,8 @@ def shortened(said: str, printed: str) -> str:
 
 def likeness(said: str, printed: str) -> float:
     """How much of two outputs is the same, in words."""
-    words = [re.findall(r"[^\W\d_]+", text) for text in (said, shortened(said, printed))]
-    return difflib.SequenceMatcher(None, *words, autojunk=False).ratio() if any(words) else 1.0
+    shown, found = (re.findall(r"[^\W\d_]+", text) for text in (said, shortened(said, printed)))
+    return difflib.SequenceMatcher(None, shown, found, autojunk=False).ratio()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -11,7 +11,7 @@ _FIELDS = re.compile(r"^(?P<indent> *)(?P<name>\w+)  +(?P<about>\S.*(?:\n {12,}\
 _EXAMPLE = re.compile(r"(?:^>>> .*\n?)+", re.MULTILINE)
 
 
-class Fields(griffe.Extension):
+class Fields(griffe.Extension):  # type: ignore[misc]
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         if obj.docstring is not None:
             obj.docstring.value = _EXAMPLE.sub(_code, _FIELDS.sub(_item, obj.docstring.value))
