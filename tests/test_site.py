@@ -67,6 +67,13 @@ def test_references_come_from_the_program(site: Path) -> None:
         assert said in api
 
 
+def test_the_start_has_the_figures_of_readme(site: Path) -> None:
+    start = (site / "index.html").read_text("utf-8")
+    assert "<strong>erukg generate</strong>" in start
+    assert 'src="results/quality-speed.svg"' in start
+    assert 'href="repository/tests/readers/"' in start
+
+
 def test_search_knows_the_words_of_pages(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     places = {entry["location"].partition("#")[0] for entry in index["docs"] if "Bloom filter" in entry["text"]}

@@ -2,6 +2,7 @@
 
 Some have a place of their own (`PLACES`). Any other file that a page links to comes along under repository/; of a
 folder it is the README. Links are written as they work in the repository, and are turned into those of the site here.
+The mark <!-- figures --> stands for the figures of README.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ PLACES = {
     "SECURITY.md": "project/security.md",
 }
 CARDS = [f"src/erukg/assets/models/{name}/README.md" for name in ("small", "tiny")]
+_FIGURES = re.compile(r"<!-- figures:begin -->\n(.*?)<!-- figures:end -->", re.DOTALL)
 _LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 _origins: dict[str, str] = {}
 """Where in the repository a page of the site comes from."""
@@ -56,6 +58,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     root = Path(config.config_file_path).parent
     folder = Path(config.docs_dir).relative_to(root).as_posix()
     here = posixpath.dirname(page.file.src_uri)
+    if "<!-- figures -->" in markdown:
+        markdown = markdown.replace("<!-- figures -->", _figures(root, posixpath.dirname(origin)))
 
     def moved(found: re.Match[str]) -> str:
         path = _resolve(root, origin, found["target"])
@@ -67,6 +71,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return _LINK.sub(moved, markdown)
 
 
+def _figures(root: Path, here: str) -> str:
+    """The figures of README, with links as a file in the folder `here` would have them."""
+    found = _FIGURES.search((root / "README.md").read_text("utf-8"))
+    assert found is not None, "README has no figures"
+    return _LINK.sub(lambda link: posixpath.relpath(link[0], here), found[1])
+
+
 def _place(path: str, folder: str) -> str:
     """Where a file of the repository is on the site; notebooks are pages there."""
     if path.startswith(f"{folder}/"):
@@ -76,7 +87,10 @@ def _place(path: str, folder: str) -> str:
 
 def _outside(root: Path, origin: str, folder: str) -> Iterator[str]:
     """The files outside docs/ that a file links to."""
-    for found in _LINK.finditer((root / origin).read_text("utf-8")):
+    text = (root / origin).read_text("utf-8")
+    if "<!-- figures -->" in text:
+        text += _figures(root, posixpath.dirname(origin))
+    for found in _LINK.finditer(text):
         path = _resolve(root, origin, found["target"])
         if path is not None and not path.startswith(f"{folder}/"):
             yield path
