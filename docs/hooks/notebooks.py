@@ -13,6 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 _BLANK, _NEWLINE = re.compile(r"\n\s*\n"), "\n"
+_SCROLLING, _FOCUSABLE = re.compile(r'<div (?=style="[^"]*overflow:auto)'), '<div tabindex="0" '
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -46,8 +47,9 @@ def _output(output: Mapping[str, Any]) -> Iterator[str]:
     if output["output_type"] == "stream":
         yield _shown("".join(output["text"]))
     elif "text/html" in data:
-        # Without blank lines, at which Markdown would begin again.
-        yield f'<div class="output">{_BLANK.sub(_NEWLINE, data["text/html"])}</div>'
+        # Without blank lines, at which Markdown would begin again. What scrolls can be scrolled by key.
+        html = _BLANK.sub(_NEWLINE, data["text/html"])
+        yield f'<div class="output">{_SCROLLING.sub(_FOCUSABLE, html)}</div>'
     elif "image/svg+xml" in data:
         drawing = data["image/svg+xml"]
         yield f'<div class="output">{_BLANK.sub(_NEWLINE, drawing[drawing.index("<svg") :])}</div>'
