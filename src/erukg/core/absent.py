@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from erukg.core.analysis import Analysis
-from erukg.core.neighbours import Glossary, Neighbourhood
+from erukg.core.neighbours import Background, Glossary, Neighbourhood, Source
 from erukg.core.ranking import Learned, Ranked, rank_pool
 from erukg.core.settings import Settings
 from erukg.core.stems import stem_phrase
 
-__all__ = ["choose_absent", "is_unlike"]
+__all__ = ["choose_absent", "is_unlike", "sources_of"]
 
 # Phrases looked at for each that is asked for, as some may be withheld.
 _SPARE = 5
@@ -72,3 +73,9 @@ def choose_absent(
         if len(kept) == top_k:
             break
     return ranked.take(np.array(kept, np.int64)), phrases, related
+
+
+def sources_of(background: Background, analysis: Analysis, ids: NDArray[np.int64]) -> list[tuple[Source, ...]]:
+    """The neighbours that have each of these phrases of the glossary; those that are not in it (-1) have none."""
+    known = iter(background.sources(analysis.neighbourhood, ids[ids >= 0]))
+    return [tuple(next(known)) if id >= 0 else () for id in ids.tolist()]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.absent import choose_absent, is_unlike
+from erukg.core.absent import choose_absent, is_unlike, sources_of
 from erukg.core.analysis import Analysis, Prepared, analyse
 from erukg.core.arguments import checked
 from erukg.core.backend import Backend, Encoding
@@ -19,7 +19,7 @@ from erukg.core.explaining import explain_score
 from erukg.core.inputs import Text, as_item, check_items, checked_count, single_item
 from erukg.core.learned import AbsentCandidates, LearnedRanking
 from erukg.core.merging import Merged, rank_present
-from erukg.core.neighbours import Background, Glossary, Neighbourhood, Source
+from erukg.core.neighbours import Background, Glossary, Neighbourhood
 from erukg.core.notices import LanguageOf, notices_of, unlike_collection, withholds_absent
 from erukg.core.ranking import Ranked, rank_pool
 from erukg.core.results import Keyphrase, Keyphrases
@@ -342,7 +342,7 @@ class Generator:
         assert self.background is not None
         pool, weights = analysis.pool, analysis.weights
         sure = ranked.confidence(analysis.neighbourhood.fit)
-        sources = self._sources(analysis, pool.glossary_ids[ranked.pool])
+        sources = sources_of(self.background, analysis, pool.glossary_ids[ranked.pool])
         return tuple(
             Keyphrase(
                 phrase,
@@ -355,12 +355,6 @@ class Generator:
             )
             for k, (phrase, source) in enumerate(zip(phrases, sources, strict=True))
         )
-
-    def _sources(self, analysis: Analysis, ids: NDArray[np.int64]) -> list[tuple[Source, ...]]:
-        """The neighbours that have each of these phrases; those not in the glossary have none."""
-        assert self.background is not None
-        known = iter(self.background.sources(analysis.neighbourhood, ids[ids >= 0]))
-        return [tuple(next(known)) if id >= 0 else () for id in ids.tolist()]
 
     def _with_wanted(
         self,
