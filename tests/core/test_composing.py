@@ -61,9 +61,9 @@ def test_what_the_text_holds_is_not_composed() -> None:
 
 
 TEXT = (
-    "Graph of queries\nWe study the routing of queries in large networks, the graph of queries and the query of a graph."
-    " Routing tables and queries grow with the network, and so does the network of the graph model. Every query of the"
-    " network follows the graph model, the routing table and the index of the network."
+    "Graph of queries\nWe study the routing of queries in large networks, the graph of queries and the query of a "
+    "graph. Routing tables and queries grow with the network, and so does the network of the graph model. Every query "
+    "of the network follows the graph model, the routing table and the index of the network."
 )
 
 
