@@ -17,10 +17,13 @@ from safetensors.numpy import load_file, save_file
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
 from erukg.backends.folder import ModelFolder
-from erukg.core.absent_features import FEATURES
+from erukg.backends.ranker_file import read_ranker
+from erukg.core.absent_features import FEATURES, GROUPS
+from erukg.core.ranker import Ranker
 from erukg.core.trees import Trees
 from erukg.errors import ModelError
-from tiny_ranker import random_trees
+from erukg.training.ranking.folder import write_with_ranker
+from tiny_ranker import FACTS, random_trees
 
 Arrays = dict[str, Any]
 
@@ -117,7 +120,7 @@ def test_arrays_that_are_no_ranking(
     assert message in refused(model)
 
 
-@pytest.mark.parametrize("features", [list(FEATURES)[::-1], list(FEATURES)[:-1], [*FEATURES, "more"], [], "few"])
+@pytest.mark.parametrize("features", [[*FEATURES, "more"], [*list(FEATURES)[:-1], "newer"], [], "few"])
 def test_other_features_are_refused(model: Path, features: object) -> None:
     change_config(model, ranker={"features": features})
     assert "other features" in refused(model)
@@ -128,3 +131,19 @@ def test_other_features_are_refused(model: Path, features: object) -> None:
 def test_a_description_that_is_none(model: Path, described: object) -> None:
     change_config(model, ranker=described)
     assert "damaged" in refused(model)
+
+
+def test_a_ranking_of_fewer_features_goes_on_working(model: Path) -> None:
+    """Rankings that were learned before a feature was added ask for theirs, and compose no phrases."""
+    names = list(FEATURES)[:-2]
+    older = Ranker.checked(random_trees(features=len(names)), names)
+    folder = ModelFolder.open(model)
+    write_with_ranker(folder, model.with_name("older"), older, FACTS, overwrite=False)
+    read = read_ranker(ModelFolder.open(model.with_name("older")))
+    assert read is not None
+    assert read.names == names
+    assert not read.composes
+    features = np.random.default_rng(0).normal(size=(9, len(FEATURES))).astype(np.float32)
+    groups = np.array([GROUPS.index(FEATURES[name]) for name in names], np.int32)
+    expected = older.trees.contributions(features[:, : len(names)], groups, len(GROUPS))
+    assert np.array_equal(read.contributions(features), expected)

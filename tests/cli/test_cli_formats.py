@@ -122,7 +122,7 @@ def test_the_factors_of_ranked_phrases_multiply_to_the_score(
 
 
 def test_tables_show_the_same_factors(with_collection: Run, documents: Path) -> None:
-    text = with_collection("generate", documents, "--explain", "--format", "table").stdout
+    text = with_collection("generate", documents, "--min-confidence", "0", "--explain", "--format", "table").stdout
     lines, compared = text.splitlines(), 0
     for number, line in enumerate(lines):
         if found := re.search(r"([\d.e-]+) = ([\d.e-]+(?: ×| [\d.e-]+)*)", line):
@@ -163,15 +163,16 @@ def test_every_format_has_the_titles_of_sources(
     with_collection: Run, documents: Path, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     titles = {row["id"]: row["title"] for row in map(json.loads, tiny_corpus.read_text().splitlines())}
+    shown = ("--no-abstain", "--min-confidence", "0", "--absent-composed", "0")
     for suffix in ("jsonl", "csv"):
-        with_collection("generate", documents, "--no-abstain", "--output", tmp_path / f"o.{suffix}")
+        with_collection("generate", documents, *shown, "--output", tmp_path / f"o.{suffix}")
     found = [Keyphrases.from_json(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     absent = [phrase for result in found for phrase in result.absent]
     assert absent
     assert all(source.title == titles[source.id] for phrase in absent for source in phrase.sources)
     cells = [row for row in csv.DictReader((tmp_path / "o.csv").open(newline="")) if row["kind"] == "absent"]
     assert [row["titles"] for row in cells] == ["; ".join(s.title for s in phrase.sources) for phrase in absent]
-    table = with_collection("generate", documents, "--no-abstain", "--explain", "--format", "table").stdout
+    table = with_collection("generate", documents, *shown, "--explain", "--format", "table").stdout
     assert "doc:" not in table
     words = set(table.split())
     assert all(set(phrase.sources[0].title.split()) <= words for phrase in absent)

@@ -49,6 +49,8 @@ class World:
     holders: list[int]
     counts: list[int]
     titled: list[int]
+    composed: list[int]
+    paired: list[float]
 
 
 def make_world(r: Random) -> World:
@@ -72,9 +74,11 @@ def make_world(r: Random) -> World:
         weights=[r.choice([0.0, r.uniform(0, 3)]) for _ in range(VOCABULARY)],
         support=[{name: r.choice([0.0, r.random(), 7.0]) for name in Support._fields} for _ in range(n)],
         shares=[r.random() for _ in range(n)],
-        holders=[r.randint(1, 30) for _ in range(n)],
+        holders=[r.randint(0, 30) for _ in range(n)],
         counts=counts,
         titled=[r.randint(0, c) for c in counts],
+        composed=[r.choice([0, 0, 1, 4]) for _ in range(n)],
+        paired=[r.choice([0.0, 1.0, 300.0]) for _ in range(n)],
     )
 
 
@@ -99,7 +103,8 @@ def oracle(world: World, i: int) -> dict[str, float]:
     return {
         "few": log(support["few"]),
         "more": log(support["more"]),
-        "all": log(world.shares[i]),
+        # What no neighbour has, has no share of theirs.
+        "all": log(world.shares[i] if world.holders[i] else 0),
         "few_holders": support["few_holders"],
         "more_holders": support["more_holders"],
         "all_holders": world.holders[i],
@@ -122,6 +127,8 @@ def oracle(world: World, i: int) -> dict[str, float]:
         "most_standing": max(standing),
         "head_standing": head,
         "words": sum(world.begins[piece] for piece in phrase),
+        "composed": world.composed[i],
+        "paired": math.log(1 + world.paired[i]),
     }
 
 
@@ -143,7 +150,10 @@ def pool_of(world: World) -> Pool:
     )
     before = np.array([1.0] * own + [np.nan if i in world.left_out else np.inf for i in range(n)])
     kinds = np.where(world.begins, WORD, INNER).astype(np.int8)
-    return replace(pool, words_before=before).with_words(np.array(world.text, np.int32), kinds)
+    nothing = [0] * own
+    composed, paired = np.array(nothing + world.composed, np.int8), np.array(nothing + world.paired)
+    pool = replace(pool, words_before=before, composed=composed, paired=paired)
+    return pool.with_words(np.array(world.text, np.int32), kinds)
 
 
 def features_of(world: World, chosen: list[int]) -> NDArray[np.float32]:

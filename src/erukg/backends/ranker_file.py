@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from erukg.backends.folder import ModelFolder
-from erukg.core.absent_features import FEATURES
 from erukg.core.ranker import Ranker
 from erukg.core.trees import Trees
 from erukg.errors import ModelError
@@ -24,7 +23,7 @@ def read_ranker(folder: ModelFolder) -> Ranker | None:
     path = folder.ranker
     try:
         trees = Trees.of(load_file(path))
-        features = list(described["features"])
+        features = [str(name) for name in described["features"]]
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}; the model is damaged, copy it again.") from error
     if not trees.typed:
@@ -37,4 +36,4 @@ def write_ranker(path: Path, ranker: Ranker) -> list[str]:
     from safetensors.numpy import save_file
 
     save_file(ranker.trees.arrays(), path)
-    return list(FEATURES)
+    return ranker.names

@@ -103,7 +103,9 @@ def _folded(score: str, factors: list[str], width: int = _PRODUCT_WIDTH) -> str:
 
 
 def _origin(phrase: Keyphrase) -> str:
-    """The documents that lent a phrase, those most like the text."""
+    """The documents that lent a phrase, those most like the text; or the words of the text that make it."""
+    if not phrase.sources and not phrase.spans and phrase.variants:
+        return f"the text: {phrase.variants[0]}"
     names = [source.name for source in phrase.sources[:_SOURCES_SHOWN]]
     rest = len(phrase.sources) - len(names)
     return "; ".join([*names, *([f"{rest} more"] if rest else [])])

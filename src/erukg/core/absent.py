@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from erukg.core.neighbours import Glossary, Neighbourhood
-from erukg.core.pool import Pool
-from erukg.core.ranking import Learned, Ranked, Weights, rank_pool
+from erukg.core.analysis import Analysis
+from erukg.core.neighbours import Background, Glossary, Neighbourhood, Source
+from erukg.core.ranking import Learned, Ranked, rank_pool
 from erukg.core.settings import Settings
 from erukg.core.stems import stem_phrase
 
-__all__ = ["choose_absent", "is_unlike"]
+__all__ = ["choose_absent", "is_unlike", "sources_of"]
 
 # Phrases looked at for each that is asked for, as some may be withheld.
 _SPARE = 5
@@ -30,26 +31,24 @@ def is_unlike(neighbourhood: Neighbourhood, settings: Settings) -> bool:
 
 
 def choose_absent(
-    pool: Pool,
-    weights: Weights,
+    analysis: Analysis,
     glossary: Glossary,
     settings: Settings,
     shown: Sequence[Sequence[str]],
-    words: int,
     top_k: int,
     learned: Learned | None = None,
 ) -> tuple[Ranked, list[str], list[bool]]:
-    """The best `top_k` absent phrases of a text of so many words that enough speaks for, beside the `shown` ones and
-    their variants.
+    """The best `top_k` absent phrases that enough speaks for, beside the `shown` ones and their variants.
 
     The last are whether each contains, or lies in, one of the best shown.
 
     The pool knows its words (`Pool.with_words`).
     """
+    pool, weights = analysis.pool, analysis.weights
     ranked = rank_pool(pool, weights, settings, present=False, limit=_SPARE * top_k, learned=learned)
     confidence, holders = ranked.confidence(weights.neighbourhood.fit), pool.holders[ranked.pool]
     keep = np.ones(len(holders), np.bool_) if confidence is None else confidence >= settings.min_confidence
-    if settings.abstain and words < _SHORT_TEXT:
+    if settings.abstain and len(analysis.document) < _SHORT_TEXT:
         keep &= holders >= _AGREEING
     open_ = np.flatnonzero(keep)
     others = {stem_phrase(form) for forms in shown[:_COMPARED] for form in forms}
@@ -62,7 +61,7 @@ def choose_absent(
     block = top_k + _MORE
     for start in range(0, len(open_), block):
         part = open_[start : start + block]
-        for k, phrase in zip(part.tolist(), glossary.phrases(pool.glossary_ids[ranked.pool[part]]), strict=True):
+        for k, phrase in zip(part.tolist(), analysis.absent_phrases(ranked.pool[part], glossary), strict=True):
             stems = stem_phrase(phrase)
             if len(kept) == top_k or stems in seen:
                 continue
@@ -74,3 +73,9 @@ def choose_absent(
         if len(kept) == top_k:
             break
     return ranked.take(np.array(kept, np.int64)), phrases, related
+
+
+def sources_of(background: Background, analysis: Analysis, ids: NDArray[np.int64]) -> list[tuple[Source, ...]]:
+    """The neighbours that have each of these phrases of the glossary; those that are not in it (-1) have none."""
+    known = iter(background.sources(analysis.neighbourhood, ids[ids >= 0]))
+    return [tuple(next(known)) if id >= 0 else () for id in ids.tolist()]

@@ -47,12 +47,16 @@ FEATURES: dict[str, str] = {
     "most_standing": "wording",
     "head_standing": "wording",
     "words": "wording",
+    "composed": "wording",
+    "paired": "wording",
 }
 GROUPS = tuple(dict.fromkeys(FEATURES.values()))
 
 # Present phrases beyond these say little about the text.
 _COMPARED = 40
 _TINY = 1e-9
+# The last features are those of phrases that the text's own words make.
+_COMPOSED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +116,11 @@ def absent_features(
     assert pool.begins is not None
     own = len(pool) - len(pool.support.few)
     support, ids = pool.support.take(rows - own), pool.glossary_ids[rows]
-    counts, titled = pool.commonness[rows], glossary.titled(ids)
+    counts, titled = pool.commonness[rows], np.where(ids >= 0, glossary.titled(np.maximum(ids, 0)), 0)
     known = (
         _log(support.few),
         _log(support.more),
-        _log(pool.phraseness_neighbours[rows]),
+        _log(np.where(pool.holders[rows] > 0, pool.phraseness_neighbours[rows], 0)),
         support.few_holders,
         support.more_holders,
         pool.holders[rows],
@@ -132,7 +136,11 @@ def absent_features(
     for column, values in enumerate(known):
         out[column] = values
     text = profile.classes, profile.found, profile.pairs, profile.standing, profile.heads
-    _read_pieces(rows, pool.terms.indptr, pool.begins, terms.indptr, terms.ids, weights, *text, out[len(known) :])
+    last = len(FEATURES) - _COMPOSED
+    _read_pieces(rows, pool.terms.indptr, pool.begins, terms.indptr, terms.ids, weights, *text, out[len(known) : last])
+    out[last:] = 0
+    if pool.composed is not None and pool.paired is not None:
+        out[last], out[last + 1] = pool.composed[rows], np.log1p(pool.paired[rows])
     # A column is read at a time.
     return out.T
 
@@ -152,7 +160,7 @@ def _read_pieces(
     heads: Floats,
     out: NDArray[np.float32],
 ) -> None:
-    """Fill the last features, from "weight" on, a column of `out` per phrase: all that its pieces tell."""
+    """Fill the last features, from "weight" to "words", a column of `out` per phrase: all that its pieces tell."""
     for i in range(rows.size):
         first, stop = indptr[i], indptr[i + 1]
         n = stop - first

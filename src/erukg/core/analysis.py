@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.backend import Backend, Encoding, Pieces
 from erukg.core.candidates import find_candidates
+from erukg.core.composing import Composed, add_composed, compose
 from erukg.core.document import Document
 from erukg.core.folding import fold
 from erukg.core.locating import Located, could_contain, locate
@@ -34,7 +35,9 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """A document with the pool of its candidates; `places` are those in the text, by row of the pool."""
+    """A document with the pool of its candidates; `places` are those in the text, by row of the pool, and `composed`
+    those that its words make.
+    """
 
     document: Document
     pieces: Pieces
@@ -42,6 +45,21 @@ class Analysis:
     weights: Weights
     pool: Pool
     places: dict[int, Located]
+    composed: dict[int, Composed] = field(default_factory=dict)
+
+    def absent_phrases(self, rows: NDArray[np.int64], glossary: Glossary) -> list[str]:
+        """How the absent phrases in these rows of the pool are written."""
+        ids = self.pool.glossary_ids[rows]
+        if (ids >= 0).all():
+            return glossary.phrases(ids)
+        known = iter(glossary.phrases(ids[ids >= 0]))
+        pairs = zip(rows.tolist(), ids.tolist(), strict=True)
+        return [next(known) if id >= 0 else self.composed[row].form for row, id in pairs]
+
+    def wording(self, row: int) -> tuple[str, ...]:
+        """What the text says in place of the absent phrase in this row of the pool, if its words make it."""
+        made = self.composed.get(row)
+        return () if made is None else (made.wording,)
 
 
 def analyse(
@@ -51,8 +69,13 @@ def analyse(
     glossary: Glossary | None,
     tagger: Tagger | None,
     settings: Settings,
+    *,
+    composing: bool = False,
 ) -> Analysis:
-    """What is to be ranked, given what the model has said of the document."""
+    """What is to be ranked, given what the model has said of the document.
+
+    `composing` adds absent phrases that the text's own words make.
+    """
     document, neighbourhood, whole = prepared.document, prepared.neighbourhood, settings.whole_phrases
     classes = encoding.tags if tagger is None else tag_classes(tagger, document)
     known = glossary if settings.uses_neighbours else None
@@ -64,10 +87,15 @@ def analyse(
         # Words of neighbours' phrases that are no phrase here: neither absent nor worth showing.
         pool = pool.without(in_text)
     else:
-        found = _locate(document, pool, in_text, glossary)
-        pool, places = pool.with_places(found), places | found
+        located = _locate(document, pool, in_text, glossary)
+        pool, places = pool.with_places(located), places | located
+    made: dict[int, Composed] = {}
+    if composing and whole and glossary is not None and pool.support is not None and settings.absent_composed > 0:
+        found = compose(document, classes)
+        if found:
+            pool, made = add_composed(pool, found, prepared.pieces, glossary, settings)
     weights = Weights.combine(prepared.terms, encoding.weights, neighbourhood, document.words, prepared.pieces)
-    return Analysis(document, prepared.pieces, neighbourhood, weights, pool, places)
+    return Analysis(document, prepared.pieces, neighbourhood, weights, pool, places, made)
 
 
 def _in_text(document: Document, pool: Pool, own: int, glossary: Glossary | None) -> NDArray[np.int64]:

@@ -49,10 +49,10 @@ class Choice:
         if not self.exclude:
             return analysis
         pool = analysis.pool
-        absent = np.flatnonzero(np.isinf(pool.words_before)).tolist()
+        absent = np.flatnonzero(np.isinf(pool.words_before))
         named = {row: place.fold for row, place in analysis.places.items()}
         if glossary is not None:
-            named |= dict(zip(absent, glossary.phrases(pool.glossary_ids[absent]), strict=True))
+            named |= dict(zip(absent.tolist(), analysis.absent_phrases(absent, glossary), strict=True))
         rows = [row for row, phrase in named.items() if self._excludes(phrase)]
         return replace(analysis, pool=pool.without(np.array(rows, np.int64)))
 

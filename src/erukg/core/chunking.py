@@ -30,7 +30,7 @@ from erukg.core.lexicon import (
     WEAK_OR_ORDINAL,
 )
 
-__all__ = ["Chunk", "find_chunks"]
+__all__ = ["Chunk", "TaggedText", "find_chunks", "is_plural"]
 
 Range: TypeAlias = tuple[int, int]
 Known: TypeAlias = Callable[[int, int], bool]
@@ -55,7 +55,7 @@ class Chunk(NamedTuple):
 
 def find_chunks(document: Document, classes: NDArray[np.int8], max_words: int, known: Known | None) -> list[Chunk]:
     """The phrases of a text, from left to right. `known` tells whether the words of a range are a phrase elsewhere."""
-    text = _Tagged(document, classes)
+    text = TaggedText(document, classes)
     ranges = text.ranges()
     if text.query:
         ranges = [part for run in ranges for part in text.segments(*run, known or _unknown)]
@@ -77,7 +77,7 @@ def _unknown(first: int, last: int) -> bool:
     return False
 
 
-class _Tagged:
+class TaggedText:
     """A text with the letters of its words."""
 
     def __init__(self, document: Document, classes: NDArray[np.int8]) -> None:
@@ -142,7 +142,7 @@ class _Tagged:
         return out
 
     def _without_verb(self, i: int, j: int) -> Range:
-        if j - i > 1 and self.words[j - 1] in VERBS and _is_plural(self.words[j - 2]):
+        if j - i > 1 and self.words[j - 1] in VERBS and is_plural(self.words[j - 2]):
             return i, j - 1
         return i, j
 
@@ -302,7 +302,7 @@ class _Tagged:
         before, after = self.words[k - 1].lower(), self.words[k].lower()
         if self.letters[k - 1] not in "NP":
             return False
-        return _is_plural(before) or after in AUDIENCE or (self.letters[k] in "JV" and after not in COMPOUNDING)
+        return is_plural(before) or after in AUDIENCE or (self.letters[k] in "JV" and after not in COMPOUNDING)
 
     def _pairs(self, i: int, j: int) -> Iterator[Range]:
         while j - i > 3:
@@ -328,7 +328,7 @@ class _Tagged:
         return sorted(found)
 
 
-def _is_plural(word: str) -> bool:
+def is_plural(word: str) -> bool:
     return word[-1] == "s" and len(word) > 3 and not word.endswith(_NOT_PLURAL) and word not in _UNCOUNTABLE
 
 

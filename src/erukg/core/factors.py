@@ -158,7 +158,8 @@ def _single_word(evidence: Evidence) -> Floats:
 
 
 def _agreement(evidence: Evidence) -> Floats:
-    return evidence.pool.holders[evidence.rows] ** evidence.settings.absent_agreement
+    # What the text's own words make, no neighbour need have.
+    return np.maximum(evidence.pool.holders[evidence.rows], 1) ** evidence.settings.absent_agreement
 
 
 def _form(evidence: Evidence) -> Floats:

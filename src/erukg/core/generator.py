@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.absent import choose_absent, is_unlike
+from erukg.core.absent import choose_absent, is_unlike, sources_of
 from erukg.core.analysis import Analysis, Prepared, analyse
 from erukg.core.arguments import checked
 from erukg.core.backend import Backend, Encoding
@@ -276,14 +276,26 @@ class Generator:
         """Every absent phrase that a text could get, with the features that a ranking of them is learned from."""
         if self.background is None:
             raise InputError("Absent phrases come from a collection; open the generator with one.")
-        analysis, present = self._analyse(prepared, encoding, 0, settings)
+        analysis, present = self._analyse(prepared, encoding, 0, settings, composing=True)
         return self._learned.candidates(self._with_words(analysis), present.every, self.background.glossary, settings)
 
     def _analyse(
-        self, prepared: Prepared, encoding: Encoding, top_k: int, settings: Settings, choice: Choice | None = None
+        self,
+        prepared: Prepared,
+        encoding: Encoding,
+        top_k: int,
+        settings: Settings,
+        choice: Choice | None = None,
+        *,
+        composing: bool = False,
     ) -> tuple[Analysis, Merged]:
-        """The analysed document, and its best `top_k` present phrases."""
-        analysis = analyse(prepared, encoding, self.backend, self._glossary, self.tagger, settings)
+        """The analysed document, and its best `top_k` present phrases.
+
+        Phrases are composed only for a learned ranking, as nothing else tells good ones from bad.
+        """
+        ranker, glossary = self.backend.ranker, self._glossary
+        composing |= ranker is not None and ranker.composes and settings.absent_learned > 0
+        analysis = analyse(prepared, encoding, self.backend, glossary, self.tagger, settings, composing=composing)
         if choice is not None:
             analysis = choice.leave_out(analysis, self._glossary)
         weights, document, places = analysis.weights, analysis.document, analysis.places
@@ -318,10 +330,10 @@ class Generator:
     ) -> tuple[Keyphrase, ...]:
         if self.background is None:
             return ()
-        glossary, n_words, weights = self.background.glossary, len(analysis.document), analysis.weights
-        pool, learned = analysis.pool, self._learned.of(analysis, present, glossary, settings)
+        glossary = self.background.glossary
+        learned = self._learned.of(analysis, present, glossary, settings)
         names = [(k.phrase, *k.variants) for k in shown]
-        ranked, phrases, related = choose_absent(pool, weights, glossary, settings, names, n_words, top_k, learned)
+        ranked, phrases, related = choose_absent(analysis, glossary, settings, names, top_k, learned)
         return self._show_absent(analysis, ranked, phrases, related, explain)
 
     def _show_absent(
@@ -330,13 +342,14 @@ class Generator:
         assert self.background is not None
         pool, weights = analysis.pool, analysis.weights
         sure = ranked.confidence(analysis.neighbourhood.fit)
-        sources = self.background.sources(analysis.neighbourhood, pool.glossary_ids[ranked.pool])
+        sources = sources_of(self.background, analysis, pool.glossary_ids[ranked.pool])
         return tuple(
             Keyphrase(
                 phrase,
                 float(ranked.scores[k]),
                 None if sure is None else float(sure[k]),
-                sources=tuple(source),
+                analysis.wording(int(ranked.pool[k])),
+                sources=source,
                 explanation=explain_score(ranked, k, pool, weights, self.backend) if explain else None,
                 related=related[k],
             )

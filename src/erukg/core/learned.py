@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from erukg.core.absent_features import TextProfile, absent_features
 from erukg.core.analysis import Analysis
 from erukg.core.backend import Backend
+from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Glossary, Terms
 from erukg.core.ranking import Learned, Ranked, rank_pool
 from erukg.core.settings import Settings
@@ -21,9 +22,9 @@ __all__ = ["AbsentCandidates", "LearnedRanking"]
 
 @dataclass(frozen=True, slots=True)
 class AbsentCandidates:
-    """The absent phrases that a document could get: numbers in the glossary, and the features of each."""
+    """The absent phrases that a document could get: the hashes of their folds, and the features of each."""
 
-    glossary_ids: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
     features: NDArray[np.float32]
 
 
@@ -51,12 +52,15 @@ class LearnedRanking:
         """What a ranking can be learned from: every absent phrase of the pool with a score, and its features."""
         pool = analysis.pool
         if pool.support is None:
-            return AbsentCandidates(np.empty(0, np.int64), np.empty((0, 0), np.float32))
+            return AbsentCandidates(np.empty(0, np.uint64), np.empty((0, 0), np.float32))
         rows = np.sort(rank_pool(pool, analysis.weights, settings, present=False, limit=len(pool)).pool)
         terms = pool.terms.take(rows)
         weights = analysis.weights.mixed(settings.absent_alpha)[analysis.weights.index(terms).ids]
         features = absent_features(pool, rows, terms, weights, self._profile(analysis, present), glossary)
-        return AbsentCandidates(pool.glossary_ids[rows], features)
+        ids, hashes = pool.glossary_ids[rows], np.empty(len(rows), np.uint64)
+        hashes[ids >= 0] = glossary.hashes(ids[ids >= 0])
+        hashes[ids < 0] = hash_phrases([analysis.composed[row].fold for row in rows[ids < 0].tolist()])
+        return AbsentCandidates(hashes, features)
 
     def _profile(self, analysis: Analysis, present: Ranked) -> TextProfile:
         return TextProfile.of(analysis.pieces.ids, self._classes, analysis.pool.terms, present.pool, present.scores)

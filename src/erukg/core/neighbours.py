@@ -10,10 +10,23 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEW", "MORE", "Background", "Glossary", "Neighbourhood", "Source", "Support", "Terms", "WeightedTerms"]
+__all__ = [
+    "FEW",
+    "MORE",
+    "NOWHERE",
+    "Background",
+    "Glossary",
+    "Neighbourhood",
+    "Source",
+    "Support",
+    "Terms",
+    "WeightedTerms",
+]
 
 #: How many of the nearest neighbours are looked at by themselves: what only they have, and what many have.
 FEW, MORE = 25, 100
+#: The place of the nearest neighbour that has a phrase, where none has it.
+NOWHERE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,15 @@ class Support(NamedTuple):
 
     def take(self, rows: NDArray[np.int64]) -> Support:
         return Support(*(values[rows] for values in self))
+
+    @staticmethod
+    def none(n: int) -> Support:
+        """Of phrases that no neighbour has."""
+        nothing, nowhere = np.zeros(n, np.float32), np.full(n, NOWHERE, np.float32)
+        return Support(nothing, nothing, nothing, nothing, nowhere, nothing, nothing, nothing)
+
+    def followed_by(self, other: Support) -> Support:
+        return Support(*(np.concatenate(both) for both in zip(self, other, strict=True)))
 
 
 @dataclass(eq=False)

@@ -18,6 +18,20 @@ from erukg.core.settings import Settings
 
 __all__ = ["Pool", "build_pool", "look_up"]
 
+# The arrays of a pool that have an entry for each candidate from the beginning.
+_COLUMNS = (
+    "glossary_ids",
+    "phraseness_document",
+    "phraseness_neighbours",
+    "commonness",
+    "words_before",
+    "single",
+    "joined",
+    "form",
+    "words",
+    "holders",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -36,7 +50,9 @@ class Pool:
     holders               how many neighbours have it; 1 where that is not known
     begins                whether each of `terms` begins a word, and whether it is a word that the text has only inside
     hidden                others ("met" in "metoprolol"); None before `with_words`
-    support               what else speaks for those that only neighbours have, the last rows; None where not known
+    support               what else speaks for those that are not in the text, the last rows; None where not known
+    composed              how the text's own words make each absent phrase (`erukg.core.composing`), 0 where they do not
+    paired                how many documents of D the rarest two words side by side in it describe, where they do
     """
 
     terms: Terms
@@ -53,6 +69,8 @@ class Pool:
     begins: NDArray[np.bool_] | None = None
     hidden: NDArray[np.bool_] | None = None
     support: Support | None = None
+    composed: NDArray[np.int8] | None = None
+    paired: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -109,6 +127,14 @@ class Pool:
         self.single[rows] = [" " not in place.fold for place in places]
         self.joined[rows] = [" of " in place.fold for place in places]
         self.words[rows] = np.array([place.words for place in places], np.int64).reshape(-1, 2)
+
+    def followed_by(self, others: Pool) -> Pool:
+        """This pool and then the candidates of another one, before the words of either are known."""
+        assert self.support is not None
+        assert others.support is not None
+        both = {name: np.concatenate((getattr(self, name), getattr(others, name))) for name in _COLUMNS}
+        terms, support = _join(self.terms, others.terms), self.support.followed_by(others.support)
+        return replace(self, terms=terms, support=support, **both)
 
     def without(self, rows: NDArray[np.int64]) -> Pool:
         """The pool in which these candidates are neither present nor absent."""

@@ -13,26 +13,38 @@ from erukg.errors import ModelError
 
 __all__ = ["Ranker"]
 
-_GROUP_OF = np.array([GROUPS.index(group) for group in FEATURES.values()], np.int32)
+_NAMES = list(FEATURES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranker:
-    """The trees, over the features of `erukg.core.absent_features`."""
+    """The trees, and the features of `erukg.core.absent_features` that they ask for, by number."""
 
     trees: Trees
+    features: NDArray[np.int64]
 
     @classmethod
     def checked(cls, trees: Trees, features: list[str]) -> Ranker:
-        """The ranker that was trained on these features, refused when this program computes others."""
-        if features != list(FEATURES):
+        """The ranker that was trained on these features, refused when this program does not compute them."""
+        if not features or len(set(features)) < len(features) or not set(features) <= set(_NAMES):
             raise ModelError(
                 "The learned ranking of the model was made for other features than this program computes; "
                 "train it again with: erukg train ranker."
             )
         trees.check(len(features))
-        return cls(trees)
+        return cls(trees, np.array([_NAMES.index(name) for name in features]))
+
+    @property
+    def names(self) -> list[str]:
+        """The features, by name."""
+        return [_NAMES[number] for number in self.features.tolist()]
+
+    @property
+    def composes(self) -> bool:
+        """Whether it can judge phrases that the text's own words make: an older ranking cannot."""
+        return "composed" in self.names
 
     def contributions(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
         """What each group of features (`GROUPS`) adds to the score of each row, on a logarithmic scale."""
-        return self.trees.contributions(features, _GROUP_OF, len(GROUPS))
+        groups = np.array([GROUPS.index(FEATURES[name]) for name in self.names], np.int32)
+        return self.trees.contributions(features[:, self.features], groups, len(GROUPS))

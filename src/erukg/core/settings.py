@@ -28,7 +28,7 @@ def _switch(default: bool, help: str, paper: bool) -> Any:
 #: phrases that contain one another, as authors' keywords do; `paper` is `Settings.paper()`.
 STYLES: dict[str, dict[str, Any]] = {
     "balanced": {},
-    "complete": {"merge": False, "phraseness": 0.45, "length_penalty": -1.5, "known": 1.1},
+    "complete": {"merge": False, "coined": True, "phraseness": 0.45, "length_penalty": -1.5, "known": 1.1},
     "short": {"length_penalty": -0.5, "single_word": 1.0},
     "long": {"length_penalty": -5.0, "single_word": 0.5},
     "paper": {},
@@ -82,6 +82,13 @@ class Settings:
     absent_learned: float = _number(
         1.0, 0, 10, "exponent of the learned ranking of absent phrases, in models that have one", paper=0.0
     )
+    absent_composed: float = _number(
+        0.03,
+        0,
+        1,
+        "phraseness of absent phrases made of the text's words: 'image classification' for 'classification of images'",
+        paper=0.0,
+    )
     neighbours: int = _number(
         400, 0, 10_000, "N: how many similar documents of the collection are consulted", paper=100
     )
@@ -102,6 +109,9 @@ class Settings:
         paper=False,
     )
     merge: bool = _switch(True, "list phrases that contain one another, and acronyms, only once", paper=False)
+    coined: bool = _switch(
+        False, "make absent phrases of the text's words also where the collection knows no such phrase", paper=False
+    )
     abstain: bool = _switch(
         True,
         "give no absent phrases for texts unlike the collection, and only agreed ones for short texts",

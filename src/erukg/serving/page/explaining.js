@@ -56,14 +56,18 @@ export function phraseCard(chosen) {
   return [
     el("p", { class: "where" }, [standing(found, kind), sureness(found, kind, rating)].filter(Boolean).join(" ")),
     why && reasonsInWords(found, chosen.factors),
-    kind === "absent" && sourcesList(found.sources),
+    kind === "absent" && found.sources.length > 0 && sourcesList(found.sources),
     why && el("details", { class: "formula" }, el("summary", {}, "How the score is computed"), ...scoreParts(found, chosen)),
   ];
 }
 
 function standing(found, kind) {
   const count = found.sources?.length;
-  if (kind === "absent") return `Not in the text: ${plural(count, "similar document")} of the collection ${count === 1 ? "goes" : "go"} by it.`;
+  if (kind === "absent") {
+    const others = `${plural(count, "similar document")} of the collection ${count === 1 ? "goes" : "go"} by it.`;
+    if (!found.variants?.length) return `Not in the text: ${others}`;
+    return `Not in the text, which says “${found.variants[0]}”.${count > 0 ? ` ${others}` : ""}`;
+  }
   const before = found.explanation?.words_before;
   const times = found.spans.length === 1 ? "Occurs once in the text" : `Occurs ${found.spans.length} times in the text`;
   if (before === undefined || before === null) return `${times}.`;

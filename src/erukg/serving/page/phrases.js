@@ -38,16 +38,17 @@ export function phraseList(found, kind, { choose, point, shared, rated }) {
           el("span", { class: "score" }, bandMark(rated[i])),
           bar(rated[i]),
         ),
-        variantsLine(one.variants),
-        kind === "absent" && sourcesLine(one.sources),
+        variantsLine(one.variants, kind),
+        kind === "absent" && one.sources.length > 0 && sourcesLine(one.sources),
       ),
     ),
   );
 }
 
-// Other forms in the text that the phrase stands for.
-function variantsLine(variants) {
-  return variants?.length > 0 && el("p", { class: "also", dir: "auto" }, `also: ${variants.join(", ")}`);
+// Other forms in the text that the phrase stands for, or the words that an absent one was made of.
+function variantsLine(variants, kind) {
+  const lead = kind === "absent" ? "for" : "also:";
+  return variants?.length > 0 && el("p", { class: "also", dir: "auto" }, `${lead} ${variants.join(", ")}`);
 }
 
 function sourcesLine(sources) {

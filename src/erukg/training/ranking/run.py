@@ -73,7 +73,7 @@ def train_ranker(
         raise InputError("There is no bundled collection for this model; give one.")
     background = Collection.open(folder)
     # The candidates are those of plain settings; a ranking that the model may have has no say in them.
-    generator = Generator(backend, background, settings=Settings())
+    generator = Generator(backend, background, settings=Settings(coined=True))
     made_of = [backend.fingerprint, background.manifest.commit.crc32, list(FEATURES)]
     key = source_key(sources, [*made_of, chosen.documents, chosen.negatives, chosen.seed])
     rows = read_documents(sources, limits=limits)

@@ -142,20 +142,16 @@ def gather_samples(
 
 
 def _sample(generator: Generator, hidden: Hidden, negatives: int, seed: int) -> Samples | None:
-    """What can be learned from a document; None when its title holds none of the neighbours' phrases."""
+    """What can be learned from a document; None when its title holds none of the candidates."""
     assert generator.background is not None
-    settings, glossary = generator.settings, generator.background.glossary
+    settings = generator.settings
     prepared = generator.prepare((hidden.id, hidden.text), settings)
     runs = Document.parse(hidden.title).run_hashes
-    lent = glossary.hashes(prepared.neighbourhood.phrase_ids)
-    # The model need not run where nothing can be right.
-    if not np.any(among(lent, runs) & ~among(lent, prepared.document.run_hashes)):
-        return None
     found = generator.absent_candidates(prepared, generator.backend.encode(prepared.pieces, prepared.terms), settings)
-    if not len(found.glossary_ids):
+    if not len(found.hashes):
         return None
     several = found.features[:, _WORDS] > 1
-    titled = among(glossary.hashes(found.glossary_ids), runs)
+    titled = among(found.hashes, runs)
     right, wrong = np.flatnonzero(titled & several), np.flatnonzero(~titled & several)
     if not len(right) or not len(wrong):
         return None
