@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.test_document import texts
-from erukg.core.chunking import Chunk, find_chunks
+from erukg.core.chunking import Chunk, TaggedText, find_chunks
 from erukg.core.document import QUERY_WORDS, Document
 from erukg.core.word_classes import CLASSES
 
@@ -34,7 +34,7 @@ def chunks(marked: str, max_words: int = 5, known: str | None = None) -> list[tu
     def is_known(first: int, last: int) -> bool:
         return " ".join(document.words[first:last]) == known
 
-    found = find_chunks(document, classes, max_words, is_known if known else None)
+    found = find_chunks(TaggedText(document, classes), max_words, is_known if known else None)
     return [(" ".join(document.words[first:last]), alone) for first, last, alone in found]
 
 
@@ -114,7 +114,7 @@ def test_what_of_joins_does_not_stand_alone() -> None:
 def test_of_joins_nothing_across_a_break() -> None:
     document = Document.parse("House\n\nof\n\ncards" + MORE)
     classes = np.array([1, 0, 1] + [0] * (len(document) - 3), np.int8)
-    assert find_chunks(document, classes, 5, None) == [Chunk(0, 1, True), Chunk(2, 3, True)]
+    assert find_chunks(TaggedText(document, classes), 5, None) == [Chunk(0, 1, True), Chunk(2, 3, True)]
 
 
 def test_and_joins_what_the_text_joins_again() -> None:
@@ -246,7 +246,7 @@ def test_chunks_lie_within_unbroken_runs(text: str, data: st.DataObject, max_wor
     document = Document.parse(text)
     n = len(document)
     classes = np.array(data.draw(st.lists(st.integers(0, len(CLASSES) - 1), min_size=n, max_size=n)), np.int8)
-    found = find_chunks(document, classes, max_words, lambda first, last: (first + last) % 3 == 0)
+    found = find_chunks(TaggedText(document, classes), max_words, lambda first, last: (first + last) % 3 == 0)
     assert [chunk.first for chunk in found] == sorted(chunk.first for chunk in found)
     for first, last, _ in found:
         assert 0 <= first < last <= n

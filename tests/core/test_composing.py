@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from erukg import KeyphraseGenerator, Settings
+from erukg.core.chunking import TaggedText
 from erukg.core.composing import Composed, compose
 from erukg.core.document import Document
 from erukg.core.folding import fold
@@ -17,13 +18,13 @@ from erukg.core.word_classes import ADJECTIVE, NAME, NOUN, OTHER
 CLASSES = {"N": NOUN, "J": ADJECTIVE, "P": NAME, "O": OTHER}
 
 
-def composed(tagged: str) -> dict[str, Composed]:
+def composed(tagged: str) -> dict[str, tuple[Composed, str]]:
     """What is made of words that are given with the letters of their classes: "images/N of/O"."""
     words, letters = zip(*(word.rsplit("/", 1) for word in tagged.split()), strict=True)
     document = Document.parse(" ".join(words))
     assert document.words == words
-    found = compose(document, np.array([CLASSES[letter] for letter in letters], np.int8))
-    return {each.form: each for each in found}
+    text = TaggedText(document, np.array([CLASSES[letter] for letter in letters], np.int8))
+    return {each.form(text): (each, each.wording(text)) for each in compose(text)}
 
 
 @pytest.mark.parametrize(
@@ -50,10 +51,10 @@ def test_what_is_made_of_a_text(text: str, forms: set[str]) -> None:
 
 
 def test_it_knows_the_words_and_the_wording() -> None:
-    made = composed("we/O tried/O classification/N of/O images/N")["image classification"]
+    made, wording = composed("we/O tried/O classification/N of/O images/N")["image classification"]
     assert made.words == (4, 2)
-    assert made.wording == "classification of images"
-    assert made.fold == fold(made.form)
+    assert wording == "classification of images"
+    assert made.fold == fold("image classification")
 
 
 def test_what_the_text_holds_is_not_composed() -> None:

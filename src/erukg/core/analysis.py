@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from erukg.core.backend import Backend, Encoding, Pieces
 from erukg.core.candidates import find_candidates
+from erukg.core.chunking import TaggedText
 from erukg.core.composing import Composed, add_composed, compose
 from erukg.core.document import Document
 from erukg.core.folding import fold
@@ -45,6 +46,7 @@ class Analysis:
     weights: Weights
     pool: Pool
     places: dict[int, Located]
+    tagged: TaggedText | None = None
     composed: dict[int, Composed] = field(default_factory=dict)
 
     def absent_phrases(self, rows: NDArray[np.int64], glossary: Glossary) -> list[str]:
@@ -52,14 +54,15 @@ class Analysis:
         ids = self.pool.glossary_ids[rows]
         if (ids >= 0).all():
             return glossary.phrases(ids)
-        known = iter(glossary.phrases(ids[ids >= 0]))
+        assert self.tagged is not None
+        known, text = iter(glossary.phrases(ids[ids >= 0])), self.tagged
         pairs = zip(rows.tolist(), ids.tolist(), strict=True)
-        return [next(known) if id >= 0 else self.composed[row].form for row, id in pairs]
+        return [next(known) if id >= 0 else self.composed[row].form(text) for row, id in pairs]
 
     def wording(self, row: int) -> tuple[str, ...]:
         """What the text says in place of the absent phrase in this row of the pool, if its words make it."""
         made = self.composed.get(row)
-        return () if made is None else (made.wording,)
+        return () if made is None or self.tagged is None else (made.wording(self.tagged),)
 
 
 def analyse(
@@ -79,7 +82,8 @@ def analyse(
     document, neighbourhood, whole = prepared.document, prepared.neighbourhood, settings.whole_phrases
     classes = encoding.tags if tagger is None else tag_classes(tagger, document)
     known = glossary if settings.uses_neighbours else None
-    candidates = find_candidates(document, classes, settings.max_words, whole=whole, glossary=known)
+    tagged = TaggedText(document, classes) if whole else None
+    candidates = find_candidates(document, classes, settings.max_words, whole=whole, glossary=known, tagged=tagged)
     terms = backend.phrase_terms([candidate.form for candidate in candidates])
     pool, places = build_pool(candidates, terms, neighbourhood, glossary, settings), dict(enumerate(candidates))
     in_text = _in_text(document, pool, len(candidates), glossary)
@@ -90,12 +94,11 @@ def analyse(
         located = _locate(document, pool, in_text, glossary)
         pool, places = pool.with_places(located), places | located
     made: dict[int, Composed] = {}
-    if composing and whole and glossary is not None and pool.support is not None and settings.absent_composed > 0:
-        found = compose(document, classes)
-        if found:
-            pool, made = add_composed(pool, found, prepared.pieces, glossary, settings)
+    composing &= pool.support is not None and settings.absent_composed > 0
+    if composing and tagged is not None and glossary is not None and (found := compose(tagged)):
+        pool, made = add_composed(pool, found, document.folded, prepared.pieces, glossary, settings)
     weights = Weights.combine(prepared.terms, encoding.weights, neighbourhood, document.words, prepared.pieces)
-    return Analysis(document, prepared.pieces, neighbourhood, weights, pool, places, made)
+    return Analysis(document, prepared.pieces, neighbourhood, weights, pool, places, tagged, made)
 
 
 def _in_text(document: Document, pool: Pool, own: int, glossary: Glossary | None) -> NDArray[np.int64]:

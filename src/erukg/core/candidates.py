@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.chunking import Chunk, find_chunks
+from erukg.core.chunking import Chunk, TaggedText, find_chunks
 from erukg.core.document import Document
 from erukg.core.folding import fold, fold_word
 from erukg.core.hashing import hash_phrases
@@ -43,18 +43,21 @@ def find_candidates(
     *,
     whole: bool = True,
     glossary: Glossary | None = None,
+    tagged: TaggedText | None = None,
 ) -> list[Located]:
     """C_x: the distinct phrases of a document whose words have these classes, with all their occurrences.
 
     They come in order of their first occurrence as a phrase. A run of more than `max_words` words gives its last
     `max_words`: the head of an English phrase is at its end. `whole` is false for the paper's grammar. What the
-    `glossary` knows, of two words or more, is a candidate wherever it stands.
+    `glossary` knows, of two words or more, is a candidate wherever it stands. `tagged` is the text with its classes, if
+    that is known already.
     """
     _check(document, classes)
     if not whole:
         found = _by_fold(document, _noun_chunks(document, classes, max_words))
     else:
-        chunks = find_chunks(document, classes, max_words, _Known(document, glossary) if glossary else None)
+        text = tagged or TaggedText(document, classes)
+        chunks = find_chunks(text, max_words, _Known(document, glossary) if glossary else None)
         found = _by_fold(document, _meaningful(document, chunks))
     keys = list(found)
     alone = [sum([chunk.alone for chunk in chunks]) for chunks in found.values()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -53,10 +54,9 @@ class Chunk(NamedTuple):
     alone: bool
 
 
-def find_chunks(document: Document, classes: NDArray[np.int8], max_words: int, known: Known | None) -> list[Chunk]:
+def find_chunks(text: TaggedText, max_words: int, known: Known | None) -> list[Chunk]:
     """The phrases of a text, from left to right. `known` tells whether the words of a range are a phrase elsewhere."""
-    text = TaggedText(document, classes)
-    ranges = text.ranges()
+    ranges = text.runs
     if text.query:
         ranges = [part for run in ranges for part in text.segments(*run, known or _unknown)]
     out: list[Chunk] = []
@@ -81,6 +81,7 @@ class TaggedText:
     """A text with the letters of its words."""
 
     def __init__(self, document: Document, classes: NDArray[np.int8]) -> None:
+        self.document = document
         self.words: Sequence[str] = document.words
         self.breaks: list[bool] = document.breaks.tolist()
         self.query = document.is_query
@@ -126,7 +127,8 @@ class TaggedText:
         """Whether an imperative at word `k` has something to act on."""
         return k + 1 < len(self.words) and self.words[k + 1][0].isalnum() and not self.breaks[k + 1]
 
-    def ranges(self) -> list[Range]:
+    @cached_property
+    def runs(self) -> list[Range]:
         """Runs of words that make phrases, cut where they must be."""
         out: list[Range] = []
         owners = any("'" in word for word in self.words)

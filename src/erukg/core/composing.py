@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from erukg.core.backend import Pieces
 from erukg.core.chunking import TaggedText, is_plural
-from erukg.core.document import Document
-from erukg.core.folding import fold, fold_word
+from erukg.core.folding import fold_word
 from erukg.core.hashing import among, hash_phrases
 from erukg.core.lexicon import DETERMINERS, TIMES, TRANSPARENT, WEAK_OR_ORDINAL
 from erukg.core.neighbours import Glossary, Support, Terms
@@ -30,60 +29,75 @@ __all__ = ["Composed", "add_composed", "compose"]
 #: of a noun, and behind one, and of what "of" joins without the words that begin it ("risk of type 2 diabetes").
 OF, WEAK_OF, FRONT, BACK, CUT = 1, 2, 3, 4, 5
 
-_SHORTEST, _LONGEST = 2, 5
+_LONGEST = 5
 # Words of the longest head before "of".
 _HEAD = 2
 # Words before "and" that may share what follows it.
 _SHARING = 3
-_JOINING = ("and", "or")
+_JOINTS = frozenset(("of", "and", "or"))
 _CONTENT = frozenset("NPJVGC")
 
 
 class Composed(NamedTuple):
-    """A phrase: its fold, how it is written, the words of the text that it is made of, how, and the text's wording."""
+    """A phrase: its fold, the words of the text that it is made of, how, and the first and the last of its wording."""
 
     fold: str
-    form: str
     words: tuple[int, ...]
     kind: int
-    wording: str
+    place: tuple[int, int]
+
+    def wording(self, text: TaggedText) -> str:
+        """What the text says in its place."""
+        layout, (first, last) = text.document.layout, self.place
+        return " ".join(text.document.text[layout.starts[first] : layout.ends[last]].split())
+
+    def form(self, text: TaggedText) -> str:
+        """How it is written: what stands before its head in the singular, capitals only in names and acronyms."""
+        out = []
+        for word, following in zip_longest(self.words, self.words[1:]):
+            form = text.words[word]
+            if text.letters[word] != "P" and form[1:].islower():
+                form = form.lower()
+            joint = following is not None and following != word + 1
+            if joint and text.letters[word] == "N" and is_plural(form) and form.isascii() and form.islower():
+                form = form if form.endswith("ses") else fold_word(form)
+            out.append(form)
+        return " ".join(out)
 
 
-def compose(document: Document, classes: NDArray[np.int8]) -> list[Composed]:
-    """The phrases that can be composed of a text whose words have these classes, none of which stands in it."""
-    text = TaggedText(document, classes)
-    folded = document.folded
-    found: dict[str, tuple[Sequence[int], int, tuple[int, int]]] = {}
-    for words, kind, place in _combinations(text, [word.lower() for word in text.words]):
+def compose(text: TaggedText) -> list[Composed]:
+    """The phrases that can be composed of a text, none of which stands in it."""
+    folded, document = text.document.folded, text.document
+    found: dict[str, Composed] = {}
+    for words, kind, place in _combinations(text):
         parts = [folded[word] for word in words]
-        if _SHORTEST <= len(words) <= _LONGEST and len(set(parts)) == len(parts) and all(parts):
-            found.setdefault(" ".join(parts), (words, kind, place))
+        key = " ".join(parts)
+        if key not in found and len(words) <= _LONGEST and len(set(parts)) == len(parts) and all(parts):
+            found[key] = Composed(key, words, kind, place)
     if not found:
         return []
     held = among(hash_phrases(list(found)), document.run_hashes).tolist()
-    starts, ends = document.layout.starts, document.layout.ends
-    return [
-        Composed(key, _form(text, words), tuple(words), kind, " ".join(document.text[starts[i] : ends[j]].split()))
-        for (key, (words, kind, (i, j))), inside in zip(found.items(), held, strict=True)
-        if not inside
-    ]
+    return [each for each, inside in zip(found.values(), held, strict=True) if not inside]
 
 
 def add_composed(
-    pool: Pool, composed: Sequence[Composed], pieces: Pieces, glossary: Glossary, settings: Settings
+    pool: Pool,
+    composed: Sequence[Composed],
+    folded: Sequence[str],
+    pieces: Pieces,
+    glossary: Glossary,
+    settings: Settings,
 ) -> tuple[Pool, dict[int, Composed]]:
-    """The pool with phrases made of the text's words, and which of its rows they are: its last, for those that no
-    neighbour has.
+    """The pool with phrases made of the text's `folded` words, and which of its rows they are: the last, for those that
+    no neighbour has.
 
     Unless they may be coined, the collection has to know every two words that are side by side in them. What goes by
     the text's wording there, as "quality of life" does, is not put in other words.
     """
     assert pool.support is not None
-    wordings = glossary.find(hash_phrases([fold(each.wording) for each in composed]))
-    composed = [each for each, number in zip(composed, wordings.tolist(), strict=True) if number < 0]
+    composed, numbers, paired = _look_up(composed, folded, glossary)
     if not composed:
         return pool, {}
-    numbers, paired = _known(composed, glossary)
     kinds, counts = np.zeros(len(pool), np.int8), np.zeros(len(pool))
     own = len(pool) - len(pool.support.few)
     rows = {number: row for row, number in enumerate(pool.glossary_ids[own:].tolist(), own)}
@@ -119,36 +133,42 @@ def _pieces_of(phrases: Sequence[Sequence[int]], pieces: Pieces) -> Terms:
     return Terms(np.cumsum([0, *lengths]), np.concatenate(ids))
 
 
-def _known(composed: Sequence[Composed], glossary: Glossary) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The number of each phrase in the glossary, and how many documents the rarest two words in it describe there."""
+def _look_up(
+    composed: Sequence[Composed], folded: Sequence[str], glossary: Glossary
+) -> tuple[list[Composed], NDArray[np.int64], NDArray[np.float64]]:
+    """Those whose wording is no phrase of the glossary, the number of each there, and how many documents the rarest
+    two words in it describe.
+    """
+    n = len(composed)
     words = [each.fold.split() for each in composed]
+    wordings = [" ".join(filter(None, folded[each.place[0] : each.place[1] + 1])) for each in composed]
     pairs = [" ".join(pair) for each in words for pair in pairwise(each)]
-    found = glossary.find(hash_phrases([each.fold for each in composed] + pairs))
-    numbers, pair_numbers = found[: len(composed)], found[len(composed) :]
+    found = glossary.find(hash_phrases([each.fold for each in composed] + wordings + pairs))
+    numbers, worded, pair_numbers = found[:n], found[n : 2 * n], found[2 * n :]
     counts = np.where(pair_numbers >= 0, glossary.counts(np.maximum(pair_numbers, 0)), 0).astype(np.float64)
-    firsts = np.cumsum([0, *(len(each) - 1 for each in words[:-1])])
-    return numbers, np.minimum.reduceat(counts, firsts)
+    paired = np.minimum.reduceat(counts, np.cumsum([0, *(len(each) - 1 for each in words[:-1])]))
+    rows = np.flatnonzero(worded < 0)
+    return [composed[k] for k in rows.tolist()], numbers[rows], paired[rows]
 
 
-def _combinations(text: TaggedText, lower: Sequence[str]) -> Iterator[tuple[Sequence[int], int, tuple[int, int]]]:
+def _combinations(text: TaggedText) -> Iterator[tuple[tuple[int, ...], int, tuple[int, int]]]:
     """Words that may make a phrase, how, and the first and the last word of the text's own wording."""
-    runs = text.ranges()
-    ends = dict(reversed(runs))
-    for first, last in runs:
-        if last < len(lower) and not text.breaks[last]:
-            if lower[last] == "of":
-                yield from _around_of(text, lower, first, last, ends)
-            elif lower[last] in _JOINING:
-                yield from _around_and(text, lower, last, ends)
+    lower = [word.lower() for word in text.words]
+    stops = dict(reversed(text.runs))
+    firsts = {last: first for first, last in text.runs}
     for at in range(1, len(lower) - 1):
-        # An adjective alone is no run: "linear and nonlinear systems".
-        if lower[at] in _JOINING and text.letters[at - 1] in "JV" and not text.breaks[at]:
-            yield from _around_and(text, lower, at, ends)
+        word = lower[at]
+        if word not in _JOINTS or text.breaks[at]:
+            continue
+        if word != "of":
+            yield from _around_and(text, lower, at, stops)
+        elif at in firsts:
+            yield from _around_of(text, lower, firsts[at], at, stops)
 
 
 def _around_of(
     text: TaggedText, lower: Sequence[str], first: int, last: int, ends: dict[int, int]
-) -> Iterator[tuple[Sequence[int], int, tuple[int, int]]]:
+) -> Iterator[tuple[tuple[int, ...], int, tuple[int, int]]]:
     begin = last + 1
     while begin < len(lower) and lower[begin] in DETERMINERS and not text.breaks[begin]:
         begin += 1
@@ -172,7 +192,7 @@ def _around_of(
 
 def _around_and(
     text: TaggedText, lower: Sequence[str], at: int, ends: dict[int, int]
-) -> Iterator[tuple[Sequence[int], int, tuple[int, int]]]:
+) -> Iterator[tuple[tuple[int, ...], int, tuple[int, int]]]:
     stop = ends.get(at + 1)
     if stop is None or text.breaks[at + 1]:
         return
@@ -193,16 +213,3 @@ def _around_and(
 def _alike(a: str, b: str) -> bool:
     """Whether words of two classes are joined as equals: two nouns, or two adjectives."""
     return (a in "NPG") == (b in "NPG")
-
-
-def _form(text: TaggedText, words: Sequence[int]) -> str:
-    """How the phrase is written: what stands before its head in the singular, capitals only in names and acronyms."""
-    out = []
-    for k, word in enumerate(words):
-        form = text.words[word]
-        if text.letters[word] != "P" and form[1:].islower():
-            form = form.lower()
-        if k + 1 < len(words) and words[k + 1] != word + 1 and text.letters[word] == "N" and is_plural(form):
-            form = fold_word(form) if form.isascii() and form.islower() and not form.endswith("ses") else form
-        out.append(form)
-    return " ".join(out)
