@@ -37,7 +37,6 @@ from erukg import KeyphraseGenerator, Keyphrases
 from erukg.research.benchmark.machine import report_head
 from erukg.research.benchmark.texts import documents
 
-
 _LONG_TEXTS = 12
 
 

@@ -212,6 +212,10 @@ def test_the_steps_of_the_dockerfile_make_a_service_that_runs_read_only(place: P
             "http://127.0.0.1:8000/v1/keyphrases", json={"text": "Sea ice thickness by radiometry"}, timeout=60
         )
         assert answer.json()["results"][0]["present"]
+        page = b"<html><body><h1>Sea ice</h1><p>Its thickness by radiometry.</p></body></html>"
+        kind = {"Content-Type": "text/html"}
+        read = httpx.post("http://127.0.0.1:8000/v1/read", content=page, headers=kind, timeout=60)
+        assert "Its thickness by radiometry." in read.json().get("text", ""), read.text
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     finally:

@@ -119,8 +119,8 @@ class Vocabulary:
         read = cls.read(path, **options)
         if (seconds := time.monotonic() - begun) > _LONG:
             warnings.warn(
-                f"Reading {path} took {seconds:.0f} s; build it once with 'erukg vocabulary build {path} -o FOLDER' and "
-                "give the folder, which opens at once.",
+                f"Reading {path} took {seconds:.0f} s; build it once with 'erukg vocabulary build {path} -o FOLDER' "
+                "and give the folder, which opens at once.",
                 ErukgWarning,
                 stacklevel=2,
             )
