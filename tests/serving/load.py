@@ -159,7 +159,10 @@ class Load:
                 name = kind or ("batch" if random.random() < 0.1 else "short")
                 status, headers = await self._ask(reader, writer, name)
                 if status == 429:
+                    # On another connection: the service closes those that are idle for long.
+                    writer.close()
                     await asyncio.sleep((pause or float(headers["retry-after"])) * random.uniform(1, 1.5))
+                    reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         except (OSError, EOFError):
             self.counts[name].lost += 1
         finally:

@@ -85,6 +85,24 @@ def test_a_long_text_shares_its_thread_evenly_between_its_windows() -> None:
     assert abs(sum(between) - sum(took["batch"])) <= 3 * most + 0.05
 
 
+def test_what_short_requests_took_before_is_not_held_against_a_batch() -> None:
+    order: list[str] = []
+
+    async def scenario(queue: DocumentQueue) -> None:
+        for _ in range(40):
+            await queue.add([lambda: busy(0.02)], SHORT).done
+        long = queue.add([windows(order, "long", 200)], LONG)
+        while not order:
+            await asyncio.sleep(0.001)
+        short = queue.add([lambda: busy(0.1)], SHORT)
+        await queue.add([windows(order, "batch", 1) for _ in range(5)], MEDIUM).done
+        await asyncio.gather(short.done, long.done)
+
+    with_queue(scenario)
+    # The batch has its share as soon as it comes, not after as long as all short requests took.
+    assert order.index("batch") < 40
+
+
 def test_a_batch_is_not_starved_by_short_requests_nor_by_later_batches() -> None:
     async def scenario(queue: DocumentQueue) -> int:
         large = queue.add([lambda: busy(0.01)] * 20, MEDIUM)
