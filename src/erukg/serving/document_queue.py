@@ -153,7 +153,7 @@ class DocumentQueue:
             lane = self._lane_for(cost, len(tasks))
             batch.due = self._check(lane, cost, len(tasks))
             if not lane.active:
-                # Time that a lane did not use while it was empty is not owed to it. Short requests have their own threads.
+                # Time that a lane did not use while it was empty is not owed to it. Short ones have their own threads.
                 lane.used = max([lane.used, *(each.used for each in self._sharers if each.active)])
             lane.put(batch)
             work = self._work_for_short if lane is self._short else self._work_for_others
