@@ -3,7 +3,7 @@ FROM python:3.12-slim AS build
 WORKDIR /build
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY src ./src
-RUN python -m venv /opt/erukg && /opt/erukg/bin/pip install --no-cache-dir '.[serve,pdf]'
+RUN python -m venv /opt/erukg && /opt/erukg/bin/pip install --no-cache-dir '.[serve,documents]'
 
 FROM python:3.12-slim
 COPY --from=build /opt/erukg /opt/erukg

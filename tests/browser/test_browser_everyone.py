@@ -200,3 +200,15 @@ def test_dark_mode(sheet: Open) -> None:
     page.click("#fresh")
     assert page.locator("#guide").is_visible()
     one.check_accessibility("empty")
+
+
+def test_the_documentation_of_the_api(sheet: Open, service: Service) -> None:
+    one = sheet().example()
+    one.page.click("#foot a")
+    one.page.wait_for_url("**/docs")
+    one.page.locator("nav a", has_text="/v1/suggest").click()
+    assert one.page.locator("#suggest").is_visible()
+    for width, dark in ((1240, False), (1240, True), (390, False), (390, True)):
+        one = sheet(service.address + "docs", width=width, dark=dark)
+        one.check_accessibility(f"the documentation, {width} wide, {'dark' if dark else 'light'}")
+        assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

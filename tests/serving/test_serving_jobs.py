@@ -214,6 +214,15 @@ def test_jobs_are_bounded_in_number_size_and_age(generator: KeyphraseGenerator, 
     assert (foreign / "results.jsonl").read_text() == "theirs"
 
 
+def test_a_short_queue_takes_a_job_in_smaller_parts(generator: KeyphraseGenerator, tmp_path: Path, text: str) -> None:
+    async def scenario(client: httpx.AsyncClient, service: Service) -> None:
+        sent = await client.post("/v1/jobs?mode=extract", content=lines(corpus(text, 10)), headers=LINES)
+        done = await ended(client, sent.json()["id"])
+        assert (done["status"], done["finished"], done["errors"]) == ("done", 10, 0)
+
+    with_jobs(generator, tmp_path, scenario, queue=3, documents=2)
+
+
 def test_a_job_can_be_watched_and_cancelled_while_it_runs(gated: GatedGenerator, tmp_path: Path) -> None:
     rows = [{"id": "a", "text": "graph data"}] * 16 + [{"id": "b", "text": "wait"}] * 8
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.build import build
 from erukg.errors import ErukgError
 from erukg.serving.limits import ServiceLimits
+from erukg.serving.logs import Log
 from erukg.serving.subjects import SubjectsByName, load_subjects
+from erukg.subjects import vocabulary
 from serving.serving_tools import ask
 
 
@@ -96,6 +99,24 @@ def test_vocabularies_have_names(
         with pytest.raises(ErukgError) as error:
             load_subjects(generator, *given)
         assert words in str(error.value)
+
+
+@pytest.mark.filterwarnings("default::erukg.errors.ErukgWarning")
+def test_a_vocabulary_that_takes_long_to_read_is_in_the_log(
+    generator: KeyphraseGenerator,
+    vocabulary_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(vocabulary, "_LONG", 0.0)
+    with warnings.catch_warnings():
+        log = Log()
+        log.capture_warnings()
+        load_subjects(generator, [f"a={vocabulary_file}"])
+        log.close()
+    (line,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert line["event"] == "warning"
+    assert f"build it once with 'erukg vocabulary build {vocabulary_file} -o FOLDER'" in line["message"]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from erukg.cli import _vocabulary, app
+from erukg.cli import app
+from erukg.subjects import vocabulary as reading
 from erukg.subjects.vocabulary import Vocabulary
 from subjects import vocabulary_files as files
 from subjects.vocabulary_files import BASE, write
@@ -75,10 +76,16 @@ def test_info_checks_every_byte(tmp_path: Path) -> None:
     assert "is damaged" in result.stderr
 
 
-def test_a_file_that_takes_long_gets_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("default::erukg.errors.ErukgWarning")
+def test_a_file_that_takes_long_gets_a_hint(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "tags.txt", files.TAGS)
     assert "vocabulary build" not in vocabulary("info", path).stderr
-    monkeypatch.setattr(_vocabulary, "_LONG", 0.0)
-    assert f"erukg vocabulary build {path} -o FOLDER" in vocabulary("info", path).stderr
+    monkeypatch.setattr(reading, "_LONG", 0.0)
+    hint = f"erukg: Reading {path} took 0 s; build it once with 'erukg vocabulary build {path} -o FOLDER' and give"
+    assert vocabulary("info", path).stderr.startswith(hint)
+    suggest = ["suggest", "--text", "an oak", "--vocabulary", str(path), "--model", str(tiny_model)]
+    suggested = CliRunner().invoke(app, suggest)
+    assert (suggested.exit_code, suggested.stderr.count("\n")) == (0, 1)
+    assert suggested.stderr.startswith(hint)
     Vocabulary.of(["oak"]).save(tmp_path / "trees")
     assert vocabulary("info", tmp_path / "trees").stderr == ""

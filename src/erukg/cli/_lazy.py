@@ -1,12 +1,13 @@
 """A command group that knows its commands' names and one-line helps, and imports one only when it is run.
 
-It is also the one place where errors become a line on standard error and an exit code.
+It is also the one place where errors become a line on standard error and an exit code, and our warnings a line.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -17,9 +18,9 @@ import typer.core
 import typer.main
 
 from erukg.cli._common import INTERRUPTED, NOTHING_DONE, PIPE_CLOSED, say
-from erukg.errors import ErukgError
+from erukg.errors import ErukgError, ErukgWarning
 
-__all__ = ["LazyCommand", "lazy_group", "one_line_errors"]
+__all__ = ["LazyCommand", "lazy_group", "one_line_errors", "one_line_warnings"]
 
 
 class LazyCommand(NamedTuple):
@@ -54,10 +55,26 @@ def lazy_group(*lazy: LazyCommand) -> type[typer.core.TyperGroup]:
             return super().resolve_command(ctx, args)
 
         def invoke(self, ctx: Any) -> Any:
-            with one_line_errors():
+            with one_line_errors(), one_line_warnings():
                 return super().invoke(ctx)
 
     return Commands
+
+
+@contextmanager
+def one_line_warnings() -> Iterator[None]:
+    """Our own warnings as one line each, without the place in the code that they come from."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, ErukgWarning):
+                say(str(message))
+            else:
+                others(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

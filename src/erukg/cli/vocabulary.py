@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from erukg.cli._common import printable
-from erukg.cli._vocabulary import load_vocabulary, say_left_out
+from erukg.cli._common import printable, say
 
 if TYPE_CHECKING:
     from erukg.subjects.vocabulary import Vocabulary
@@ -90,7 +89,7 @@ def build(
         name=name,
     )
     vocabulary.save(out)
-    say_left_out(vocabulary)
+    _say_left_out(vocabulary)
     print(f"{len(vocabulary):,} concepts with {vocabulary.label_count:,} labels in {printable(str(out))}.")
 
 
@@ -103,10 +102,13 @@ def info(
 ) -> None:
     """Say what a vocabulary holds, with some of its concepts; a folder's files are checked byte by byte."""
     from erukg.subjects.storage import verify_folder
+    from erukg.subjects.vocabulary import Vocabulary
 
     if path.is_dir():
         verify_folder(path)
-    vocabulary = load_vocabulary(path, form=form, language=language) if path.is_file() else load_vocabulary(path)
+    vocabulary = Vocabulary.load(path, **({} if path.is_dir() else {"form": form, "language": language}))
+    if not path.is_dir():
+        _say_left_out(vocabulary)
     found = _summary(vocabulary)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
@@ -119,6 +121,13 @@ def info(
     for example in examples:
         others = f" ({'; '.join(example['alternatives'])})" if example["alternatives"] else ""
         print(printable(f"  <{example['uri']}> {example['label']}{others}"))
+
+
+def _say_left_out(vocabulary: Vocabulary) -> None:
+    """What the reader did not take, if anything."""
+    if vocabulary.left_out:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in vocabulary.left_out.items())
+        say(f"Concepts left out: {kinds}.")
 
 
 def _summary(vocabulary: Vocabulary) -> dict[str, Any]:

@@ -96,7 +96,7 @@ async def receive_body(
                     await put(part)
     except TimeoutError:
         waited = asyncio.get_running_loop().time() - begin
-        sentence = f"The body did not arrive within {waited:.3g} s; send it faster, or send less."
+        sentence = f"The body did not arrive within {round(waited, 1):g} s; send it faster, or send less."
         raise Problem(408, sentence, {"Connection": "close"}, "slow_body") from None
     if gunzip is not None:
         gunzip.check_end()

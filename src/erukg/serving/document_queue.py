@@ -100,7 +100,7 @@ class DocumentQueue:
         self._on_finished = on_finished
         self._lock = threading.Lock()
         self._short, self._medium, self._long = lanes = Lane(), Lane(), Lane()
-        self._lanes = lanes
+        self._lanes, self._sharers = lanes, lanes[1:]
         self._work_for_short = threading.Condition(self._lock)
         self._work_for_others = threading.Condition(self._lock)
         self._no_short = threading.Condition(self._lock)
@@ -153,8 +153,8 @@ class DocumentQueue:
             lane = self._lane_for(cost, len(tasks))
             batch.due = self._check(lane, cost, len(tasks))
             if not lane.active:
-                # Time that a lane did not use while it was empty is not owed to it.
-                lane.used = max([lane.used, *(each.used for each in self._lanes if each.active)])
+                # Time that a lane did not use while it was empty is not owed to it. Short ones have their own threads.
+                lane.used = max([lane.used, *(each.used for each in self._sharers if each.active)])
             lane.put(batch)
             work = self._work_for_short if lane is self._short else self._work_for_others
             work.notify(len(tasks))
@@ -231,7 +231,7 @@ class DocumentQueue:
     def _take_other(self) -> tuple[Lane, Batch, int] | None:
         with self._lock:
             while True:
-                some = [lane for lane in (self._medium, self._long) if lane.waiting]
+                some = [lane for lane in self._sharers if lane.waiting]
                 if some:
                     lane = min(some, key=lambda lane: lane.used)
                     return (lane, *lane.take())

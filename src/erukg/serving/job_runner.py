@@ -119,7 +119,7 @@ class JobRunner:
         finished, errors = job.state.finished, job.state.errors
         with job.documents.open("rb") as file:
             items = read_jsonl(file, "line", Limits(document_bytes=self._limits.body_bytes))
-            groups = _grouped(islice(items, finished, None))
+            groups = _grouped(islice(items, finished, None), min(_GROUP_DOCUMENTS, self._limits.queue))
             try:
                 while True:
                     while len(pending) < _GROUPS and (group := next(groups, None)):
@@ -190,12 +190,12 @@ class JobRunner:
                 raise _Stop
 
 
-def _grouped(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Documents, a few at a time: fewer of long ones."""
+def _grouped(items: Iterable[Item], most: int) -> Iterator[list[Item]]:
+    """Documents, at most so many at a time: fewer of long ones."""
     group: list[Item] = []
     for item in items:
         group.append(item)
-        if len(group) == _GROUP_DOCUMENTS or _size(group) > _GROUP_CHARACTERS:
+        if len(group) == most or _size(group) > _GROUP_CHARACTERS:
             yield group
             group = []
     if group:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +14,15 @@ from numpy.typing import NDArray
 
 from erukg.collection.arrays import PackedLists
 from erukg.core.hashing import hash_phrases
-from erukg.errors import InputError
+from erukg.errors import ErukgWarning, InputError
 from erukg.subjects.concepts import Concept, VocabularyLimits, checked, matching_form
 from erukg.subjects.readers import Columns, Wanted, read_concepts
 from erukg.subjects.storage import About, Arrays, pack, read_folder, write_folder
 
 __all__ = ["Columns", "Vocabulary", "VocabularyLimits"]
+
+# Seconds after which reading a file is worth a word.
+_LONG = 3.0
 
 
 class Vocabulary:
@@ -106,8 +111,20 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> Vocabulary:
-        """`open` for a folder, `read` with these options for a file."""
-        return cls.open(path) if Path(path).is_dir() else cls.read(path, **options)
+        """`open` for a folder, `read` with these options for a file; a warning says how to have one that takes long at
+        once."""
+        if Path(path).is_dir():
+            return cls.open(path)
+        begun = time.monotonic()
+        read = cls.read(path, **options)
+        if (seconds := time.monotonic() - begun) > _LONG:
+            warnings.warn(
+                f"Reading {path} took {seconds:.0f} s; build it once with 'erukg vocabulary build {path} -o FOLDER' "
+                "and give the folder, which opens at once.",
+                ErukgWarning,
+                stacklevel=2,
+            )
+        return read
 
     def save(self, folder: str | Path) -> None:
         """Write it into a folder for `open`; a vocabulary that is there already is replaced."""

@@ -103,6 +103,7 @@ async function startService() {
     return;
   }
   describe(info);
+  byId("foot").append(" · ", el("a", { href: "docs" }, "The API"));
   byId("controls").open = matchMedia("(min-width: 48rem)").matches;
   byId("history").open = matchMedia("(min-width: 75rem)").matches;
   startSheet(info, buildControls(byId("controls-form"), info, { changed: () => refresh(), baselines: baselines.results }));
