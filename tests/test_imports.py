@@ -40,9 +40,9 @@ def test_import_is_quick() -> None:
     script = "import time; t = time.process_time(); import erukg; print(time.process_time() - t)"
     times = [
         float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
-        for _ in range(3)
+        for _ in range(5)
     ]
-    assert min(times) < 0.3
+    assert min(times) < 0.05
 
 
 def test_public_names() -> None:

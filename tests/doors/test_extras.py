@@ -134,6 +134,13 @@ def test_each_door_names_its_extra(tmp_path: Path) -> None:
         assert output.count("\n") == 1, output
 
 
+def test_adapters_are_thin() -> None:
+    """What needs more than that belongs into the core; the jobs of a cluster are no adapter."""
+    files = [path for path in (ROOT / "src/erukg/integrations").rglob("*.py") if path.parent.name != "ray"]
+    assert len(files) > 15
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in files) < 1_500
+
+
 @pytest.mark.parametrize("extra", sorted({"documents", "hub", "pdf"} & set(PROJECT["optional-dependencies"])))
 def test_the_packages_of_an_extra_are_known(extra: str) -> None:
     for line in PROJECT["optional-dependencies"][extra]:
