@@ -51,3 +51,12 @@ def test_public_names() -> None:
     for name in erukg.__all__:
         assert getattr(erukg, name) is not None
     assert set(dir(erukg)) == set(erukg.__all__)
+
+
+def test_python_runs_the_command() -> None:
+    done = [
+        subprocess.run([sys.executable, "-m", name, "--version"], capture_output=True, text=True, check=True).stdout
+        for name in ("erukg", "erukg.cli")
+    ]
+    assert done[0] == done[1]
+    assert done[0].strip()
