@@ -140,10 +140,11 @@ class Extracted(Batch):
             self._seeds["pdf"] = [pdf_samples.good(), pdf_samples.pdf([page] * 3), pdf_samples.many_pages(8)]
         if has("xberg"):
             self._seeds |= {kind: [make()] for kind, make in document_samples.MAKERS.items()}
+        self._seeds["html"] = [document_samples.html()]
 
     def strike(self, rng: random.Random, scratch: Path) -> str:
         from erukg.io.extraction import KINDS, parse_document
-        from erukg.io.extraction_worker import extract_document, extract_pdf
+        from erukg.io.extraction_worker import extracted
 
         kind = rng.choice(sorted(self._seeds))
         data = self._changed(rng, kind)
@@ -154,10 +155,7 @@ class Extracted(Batch):
                 assert is_sentence(str(error)), error
                 return f"{kind}: refused"
         try:
-            if kind == "pdf":
-                found = extract_pdf(data, 500, 10**7)
-            else:
-                found = extract_document(data, KINDS[kind].media_type, 10**6)
+            found = extracted(data, KINDS[kind].media_type, 500, 10**6)
         except Exception as error:  # the process that this runs in makes one sentence of them all
             return f"{kind}: damaged ({type(error).__name__})"
         assert is_sentence(str(found.get("error", "It is fine."))), found
@@ -269,11 +267,10 @@ class Fuzz(Kind):
             (2, Types),
             (2, Lists),
             (1, Commands),
+            (1, Extracted),
         ]
         if has("starlette") and has("httpx"):
             ways.append((2, Requests))
-        if has("pypdf") or has("xberg"):
-            ways.append((1, Extracted))
         if has("mcp"):
             ways.append((1, Agents))
         if has("atheris"):

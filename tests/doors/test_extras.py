@@ -102,14 +102,11 @@ def test_each_door_names_its_extra(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Sea ice from radar images.")
     (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "sea ice"}\n')
     (tmp_path / "v.ttl").write_text("x")
-    for ending in ("pdf", "docx", "html", "odt", "pptx", "epub", "parquet"):
+    for ending in ("pdf", "docx", "odt", "pptx", "epub", "parquet"):
         (tmp_path / f"a.{ending}").write_bytes(b"x")
     text, out = str(tmp_path / "a.txt"), str(tmp_path / "out")
     doors: dict[tuple[str, ...], str] = {
-        **{
-            ("generate", str(tmp_path / f"a.{ending}")): "documents"
-            for ending in ("docx", "html", "odt", "pptx", "epub")
-        },
+        **{("generate", str(tmp_path / f"a.{ending}")): "documents" for ending in ("docx", "odt", "pptx", "epub")},
         ("extract", str(tmp_path / "a.pdf")): "pdf",
         ("rank", str(tmp_path / "a.parquet"), "--phrase", "ice"): "parquet",
         ("text", "s3://bucket/archive"): "parquet",
