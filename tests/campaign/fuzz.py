@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import random
 import shutil
 import tempfile
@@ -185,12 +186,16 @@ class Types(Batch):
         self._scratch = Path(tempfile.mkdtemp(dir=scratch))
         samples = self.samples
         self._entries = public_entries(samples.model, samples.collection, samples.corpus, self._scratch)
+        (scratch / "here").mkdir()
+        os.chdir(scratch / "here")
 
     def strike(self, rng: random.Random, scratch: Path) -> str:
         entry = rng.choice(self._entries)
         name, value = rng.choice(sorted(entry.arguments)), strange_value(rng)
         found = fault(entry, name, value)
         assert found is None, f"{entry.name}({name}={value!r}): {found}"
+        left = Path("lock").exists() and not Path("manifest.json").exists()
+        assert not left, f"{entry.name}({name}={value!r}): a lock where there is no collection"
         if rng.random() < 0.05:
             for path in self._scratch.iterdir():
                 shutil.rmtree(path, ignore_errors=True)
