@@ -116,6 +116,10 @@ class Agents(Kind):
     size = 150
     _FIELDS = ("text", "path", "top_k", "labels", "vocabulary", "query", "engine", "first_text", "second_path", "x")
 
+    def __init__(self, samples: Samples) -> None:
+        super().__init__(samples)
+        self._suggesters = {"trees": samples.generator.suggester(samples.vocabulary)}
+
     def blow(self, rng: random.Random, number: int, scratch: Path) -> Outcome:
         counts, failures = in_child(lambda: self._ask(rng, scratch), 240)
         return Outcome(Counter(counts), failures)
@@ -135,9 +139,7 @@ class Agents(Kind):
         (scratch / "hidden.txt").write_text("unspeakable treasure", "utf-8")
         (scratch / "allowed" / "link.txt").symlink_to(scratch / "hidden.txt")
         limits = ToolLimits(max_mb=0.02, max_seconds=20)
-        generator = self.samples.generator
-        suggesters = {"trees": generator.suggester(self.samples.vocabulary)}
-        tools = Tools(generator, AllowedFolders([scratch / "allowed"], limits), limits, suggesters)
+        tools = Tools(self.samples.generator, AllowedFolders([scratch / "allowed"], limits), limits, self._suggesters)
 
         async def scenario() -> None:
             async with Client(make_server(tools)) as client:
