@@ -236,7 +236,8 @@ def test_lists_that_are_none(
     check(lambda: tiny_generator.generate(TEXT, **wanted), f"{name} must be a list or set, each a string")
     # A column of a table is a list.
     column: Any = {name: pd.Series(["ice"])}
-    assert tiny_generator.generate(TEXT, **column) == tiny_generator.generate(TEXT, **{name: ["ice"]})
+    words: Any = {name: ["ice"]}
+    assert tiny_generator.generate(TEXT, **column) == tiny_generator.generate(TEXT, **words)
 
 
 def test_options_that_there_are_not(tiny_generator: KeyphraseGenerator) -> None:
