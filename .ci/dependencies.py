@@ -24,6 +24,7 @@ import uuid
 import venv
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -143,12 +144,15 @@ def test_lowest(folder: Path, extras: Sequence[str]) -> int:
 
 def audit(extras: Iterable[str]) -> int:
     """The exit code of pip-audit on the packages that run with these extras, as they are installed here."""
+    if find_spec("pip_audit") is None:
+        sys.exit("pip-audit is not installed here; install it with: pip install pip-audit")
     packages = installed(of_this_platform(required(extras)))
     lines = "".join(f"{name}=={Version(each.version).public}\n" for name, each in packages.items())
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(lines)
         file.flush()
-        line = [sys.executable, "-m", "pip_audit", "--no-deps", "--disable-pip", "--requirement", file.name]
+        # Strict: a package that the database cannot be asked about is no package without weaknesses.
+        line = [sys.executable, "-m", "pip_audit", "--strict", "--no-deps", "--disable-pip", "--requirement", file.name]
         return subprocess.run(line, check=False).returncode
 
 

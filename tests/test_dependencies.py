@@ -49,6 +49,15 @@ def test_the_lock_file_is_within_the_bounds() -> None:
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), requirement
 
 
+def test_an_audit_says_what_it_needs() -> None:
+    blocked = "import runpy, sys; sys.modules['pip_audit'] = None; sys.argv = sys.argv[1:]"
+    script = f"{blocked}; runpy.run_path(sys.argv[0], run_name='__main__')"
+    line = [sys.executable, "-c", script, str(ROOT / ".ci" / "dependencies.py"), "audit"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "pip-audit is not installed here; install it with: pip install pip-audit\n"
+
+
 def test_bill_of_materials() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / ".ci" / "dependencies.py", "sbom"], capture_output=True, text=True, check=True

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import random
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,11 +18,13 @@ from campaign.inputs import mutated, strange_value, text
 from campaign.kinds import Batch, Kind, Outcome
 from campaign.samples import Samples, has
 from core.test_arguments import fault, public_entries
+from doors import document_samples
 from erukg import KeyphraseGenerator, Keyphrases
 from erukg.core.document import Document
 from erukg.core.folding import fold
 from erukg.errors import ErukgError, InputError
 from erukg.io import FORMS, BadDocument, Limits, read_documents, read_phrases
+from erukg.io.extraction import KINDS as EXTRACTED
 from erukg.subjects import readers as vocabularies
 from erukg.subjects.vocabulary import Vocabulary
 from serving import pdf_samples
@@ -78,9 +82,10 @@ class Files(Batch):
                 b"---\ntitle: x\n---\n# Graphs\n\n```\ncode\n```\n[a](b) `c` <i>d</i>\n\n| a | b |\n|---|---|\n"
             ],
             "jsonl": [lines, lines.decode().encode("utf-16"), b"[1]\n{}\n" + lines],
+            "json": [b"[" + lines.replace(b"}\n{", b"},{") + b', "a text"]', lines],
             "csv": [table, table.replace(b",", b"\t"), table.replace(b",", b";")],
         }
-        missing = {"pdf"}  # has a way of its own
+        missing = set(EXTRACTED)  # have a way of their own
         if has("pyarrow"):
             self._seeds["parquet"] = [_parquet()]
         else:
@@ -121,32 +126,51 @@ def _parquet() -> bytes:
     return out.getvalue()
 
 
-class Pdfs(Batch):
-    """PDF files, in the function that the child process of the reader runs, and some through that process."""
+class Extracted(Batch):
+    """PDF, HTML, office documents and books, in the function that the child process of the reader runs, and some
+    through that process."""
 
-    size = 120
+    size = 300
     seconds = 240.0
 
     def __init__(self, samples: Samples) -> None:
         super().__init__(samples)
-        good = pdf_samples.good()
-        self._seeds = [good, pdf_samples.pdf([pdf_samples.page("a (nested) text")] * 3), pdf_samples.many_pages(8)]
+        self._seeds: dict[str, list[bytes]] = {}
+        if has("pypdf"):
+            page = pdf_samples.page("a (nested) text")
+            self._seeds["pdf"] = [pdf_samples.good(), pdf_samples.pdf([page] * 3), pdf_samples.many_pages(8)]
+        if has("xberg"):
+            self._seeds |= {kind: [make()] for kind, make in document_samples.MAKERS.items()}
+        self._seeds["html"] = [document_samples.html()]
 
     def strike(self, rng: random.Random, scratch: Path) -> str:
-        from erukg.io.extraction import parse_document
-        from erukg.io.extraction_worker import extract_pdf
+        from erukg.io.extraction import KINDS, parse_document
+        from erukg.io.extraction_worker import extracted
 
-        data = mutated(rng, self._seeds)
+        kind = rng.choice(sorted(self._seeds))
+        data = self._changed(rng, kind)
         if rng.random() < 0.02:
             try:
-                return f"pdf: read, {parse_document(data, Limits(pdf_seconds=10), 'pdf').pages} pages"
+                return f"{kind}: read, {parse_document(data, Limits(pdf_seconds=10), kind).pages} pages"
             except InputError as error:
                 assert is_sentence(str(error)), error
-                return "pdf: refused"
+                return f"{kind}: refused"
         try:
-            return "pdf: read" if "text" in extract_pdf(data, 500, 10**7) else "pdf: refused"
+            found = extracted(data, KINDS[kind].media_type, 500, 10**6)
         except Exception as error:  # the process that this runs in makes one sentence of them all
-            return f"pdf: damaged ({type(error).__name__})"
+            return f"{kind}: damaged ({type(error).__name__})"
+        assert is_sentence(str(found.get("error", "It is fine."))), found
+        return f"{kind}: {'read' if 'text' in found else 'refused'}"
+
+    def _changed(self, rng: random.Random, kind: str) -> bytes:
+        """A file with something changed in it; of packed ones mostly in a part, since the packing tells of the rest."""
+        seeds = self._seeds[kind]
+        if kind in ("pdf", "html") or rng.random() < 0.3:
+            return mutated(rng, seeds)
+        with zipfile.ZipFile(io.BytesIO(rng.choice(seeds))) as packed:
+            parts = {name: packed.read(name) for name in packed.namelist()}
+        name = rng.choice(sorted(parts))
+        return document_samples.packed({**parts, name: mutated(rng, [parts[name]])})
 
 
 class Types(Batch):
@@ -162,12 +186,16 @@ class Types(Batch):
         self._scratch = Path(tempfile.mkdtemp(dir=scratch))
         samples = self.samples
         self._entries = public_entries(samples.model, samples.collection, samples.corpus, self._scratch)
+        (scratch / "here").mkdir()
+        os.chdir(scratch / "here")
 
     def strike(self, rng: random.Random, scratch: Path) -> str:
         entry = rng.choice(self._entries)
         name, value = rng.choice(sorted(entry.arguments)), strange_value(rng)
         found = fault(entry, name, value)
         assert found is None, f"{entry.name}({name}={value!r}): {found}"
+        left = Path("lock").exists() and not Path("manifest.json").exists()
+        assert not left, f"{entry.name}({name}={value!r}): a lock where there is no collection"
         if rng.random() < 0.05:
             for path in self._scratch.iterdir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -230,14 +258,13 @@ class Lists(Batch):
 
 
 class Fuzz(Kind):
-    """The ways above in turn, and those of the service, of the command line and of a fuzzer that is guided by what it
-    covers."""
+    """The ways above in turn, and those of the service, of agents, of commands and of a fuzzer guided by coverage."""
 
     share = 18.0
 
     def __init__(self, samples: Samples) -> None:
         super().__init__(samples)
-        from campaign.fuzz_doors import Commands, Requests
+        from campaign.fuzz_doors import Agents, Commands, Requests
 
         ways: list[tuple[float, Callable[[Samples], Kind]]] = [
             (4, Texts),
@@ -245,11 +272,12 @@ class Fuzz(Kind):
             (2, Types),
             (2, Lists),
             (1, Commands),
+            (1, Extracted),
         ]
         if has("starlette") and has("httpx"):
             ways.append((2, Requests))
-        if has("pypdf"):
-            ways.append((1, Pdfs))
+        if has("mcp"):
+            ways.append((1, Agents))
         if has("atheris"):
             ways.append((2, Guided))
         self._ways = [(weight, make(samples)) for weight, make in ways]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from campaign.samples import Samples, has
 from erukg.cli import app
 from serving import pdf_samples
 
-__all__ = ["Commands", "Requests"]
+__all__ = ["Agents", "Commands", "Requests"]
 
 _FIELDS = (
     *("text", "documents", "mode", "top_k", "settings", "explain", "phrases", "fields", "append", "system", "language"),
@@ -108,6 +109,65 @@ def _has_sentence(answer: Any) -> bool:
     return isinstance(said, dict) and any(isinstance(said.get(name), str) for name in ("error", "detail", "title"))
 
 
+class Agents(Kind):
+    """Every tool of the MCP server with any arguments: an answer, or an error of one sentence; no file that may not be
+    read."""
+
+    size = 150
+    _FIELDS = ("text", "path", "top_k", "labels", "vocabulary", "query", "engine", "first_text", "second_path", "x")
+
+    def __init__(self, samples: Samples) -> None:
+        super().__init__(samples)
+        self._suggesters = {"trees": samples.generator.suggester(samples.vocabulary)}
+
+    def blow(self, rng: random.Random, number: int, scratch: Path) -> Outcome:
+        counts, failures = in_child(lambda: self._ask(rng, scratch), 240)
+        return Outcome(Counter(counts), failures)
+
+    def _ask(self, rng: random.Random, scratch: Path) -> tuple[dict[str, int], list[str]]:
+        import anyio
+        from mcp import Client
+
+        from erukg.integrations.mcp.files import AllowedFolders, ToolLimits
+        from erukg.integrations.mcp.server import make_server
+        from erukg.integrations.mcp.tools import Tools
+
+        counts: Counter[str] = Counter()
+        failures: list[str] = []
+        (scratch / "allowed").mkdir()
+        (scratch / "allowed" / "a.txt").write_text("sparse graph data", "utf-8")
+        (scratch / "hidden.txt").write_text("unspeakable treasure", "utf-8")
+        (scratch / "allowed" / "link.txt").symlink_to(scratch / "hidden.txt")
+        limits = ToolLimits(max_mb=0.02, max_seconds=20)
+        tools = Tools(self.samples.generator, AllowedFolders([scratch / "allowed"], limits), limits, self._suggesters)
+
+        async def scenario() -> None:
+            async with Client(make_server(tools)) as client:
+                names = [tool.name for tool in (await client.list_tools()).tools]
+                for _ in range(self.size):
+                    name, arguments = rng.choice(names), self._arguments(rng)
+                    answer = await client.call_tool(name, arguments)
+                    said = "".join(part.text for part in answer.content)
+                    counts[f"agents: {'refused' if answer.is_error else 'answered'}"] += 1
+                    sentence = not answer.is_error or (said.strip().count("\n") == 0 and said.endswith((".", "?")))
+                    if not sentence or "Traceback" in said or "unspeakable treasure" in said:
+                        failures.append(f"{name} {arguments}: {said[:300]}")
+
+        anyio.run(scenario)
+        return dict(counts), failures[:20]
+
+    def _arguments(self, rng: random.Random) -> dict[str, Any]:
+        names = (".", "a.txt", "link.txt", "../hidden.txt", "/etc/passwd", "a\0b", "x" * 300, "trees", "lucene", "")
+        good: dict[str, Any] = rng.choice(
+            ({"text": text(rng)}, {"path": rng.choice(names)}, {"query": text(rng, 6)}, {})
+        )
+        fields = rng.sample(self._FIELDS, rng.choice((0, 1, 1, 3)))
+        given = {name: rng.choice((json_value(rng), rng.choice(names), rng.randrange(-1, 99))) for name in fields}
+        # The client cannot send a name with half of a surrogate pair in it.
+        sendable = re.sub(r"\\ud[89a-f][0-9a-f]{2}", "?", json.dumps(given))
+        return {**good, **json.loads(sendable)}
+
+
 class Commands(Batch):
     """Every command with any options: an exit code that the help names, and no traceback."""
 
@@ -157,7 +217,7 @@ class Commands(Batch):
         samples = self.samples
         base = str(rng.choice((samples.base, samples.worn, samples.collection)))
         known: dict[str, list[str]] = {
-            **{name: [str(samples.corpus)] for name in ("generate", "extract", "expand", "encode")},
+            **{name: [str(samples.corpus)] for name in ("generate", "extract", "expand", "encode", "text")},
             "rank": [str(samples.corpus), "--phrase", "sparse graph"],
             "suggest": [str(samples.corpus), "--vocabulary", str(samples.vocabulary)],
             "report": [str(samples.corpus), "--output", "report.html"],

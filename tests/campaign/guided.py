@@ -15,8 +15,8 @@ from pathlib import Path
 
 __all__ = ["TARGETS", "Guided"]
 
-TARGETS = ("document", "jsonl", "csv", "markdown", "vocabulary")
-_RUNS = {"document": 50_000, "jsonl": 50_000, "csv": 50_000, "markdown": 50_000, "vocabulary": 2_000}
+TARGETS = ("document", "jsonl", "json", "csv", "markdown", "vocabulary")
+_RUNS = {**dict.fromkeys(TARGETS, 50_000), "vocabulary": 2_000}
 
 if __name__ != "__main__":
     from campaign.kinds import Kind, Outcome

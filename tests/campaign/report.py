@@ -14,7 +14,7 @@ EXPLAINED = {
     "points": "a process killed at every call that changes files: before it, half-way through a write, after it",
     "long": "training, a part of a Ray job and the service killed",
     "damage": "files of collections, models and vocabularies changed, cut, lengthened, swapped",
-    "fuzz": "texts, types, files of every form, requests, command lines",
+    "fuzz": "texts, types, files of every form, requests, tools of agents, command lines",
     "disk": "a disk that is full, over quota, read-only, broken (EIO), or writes only some of the bytes",
     "writers": "several writers and readers of one collection or output at once",
     "service": "standard error closed or full, SIGSTOP, SIGTERM at every step of starting, descriptors used up",

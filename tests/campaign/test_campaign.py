@@ -136,6 +136,30 @@ def test_a_short_one(tmp_path: Path) -> None:
     assert {name: found["blows"] for name, found in counted.items()} == dict.fromkeys(kinds.split(","), 1)
 
 
+EVERY_WAY = """
+import random, sys
+from pathlib import Path
+from campaign import fuzz, fuzz_doors
+from campaign.samples import Samples
+
+folder = Path(sys.argv[1])
+samples = Samples(folder / "samples")
+doors = [fuzz_doors.Requests, fuzz_doors.Agents, fuzz_doors.Commands]
+for make in [*doors, fuzz.Texts, fuzz.Files, fuzz.Extracted, fuzz.Types, fuzz.Lists]:
+    make.size = 12
+    (folder / make.__name__).mkdir()
+    outcome = make(samples).blow(random.Random(3), 0, folder / make.__name__)
+    assert (sum(outcome.counts.values()), outcome.failures) == (12, []), f"{make.__name__}: {outcome}"
+"""
+
+
+def test_every_way_of_fuzzing(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])}
+    line = [sys.executable, "-c", EVERY_WAY, str(tmp_path)]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 def test_the_stored_run_is_what_the_page_says() -> None:
     stored = Counters.read(RUN)
     assert not stored.failed

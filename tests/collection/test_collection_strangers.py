@@ -141,3 +141,18 @@ def test_what_cannot_be_removed_is_left_to_the_next_writer(tmp_path: Path, monke
     assert verify(folder) == []
     with Writer.open(folder):
         assert len(list(folder.glob("commit-*.bin"))) == 1
+
+
+@pytest.mark.parametrize("change", ["add", "calibrate", "merge", "remove", "slim", "verify"])
+def test_nothing_is_left_where_there_is_no_collection(tiny_model: Path, tmp_path: Path, change: str) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("sea ice")
+    more = {
+        "add": [str(tmp_path / "mine"), "--model", str(tiny_model)],
+        "remove": ["id"],
+        "slim": [str(tmp_path / "s")],
+    }
+    done = CliRunner().invoke(app, ["collection", change, str(tmp_path / "mine"), *more.get(change, ())])
+    assert done.exit_code == 1
+    assert "holds no collection" in done.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine", "notes.txt"]

@@ -35,7 +35,8 @@ from erukg.core.document import Document
 from erukg.core.sparse import TermCounts
 from erukg.errors import ErukgError, InputError
 from erukg.generator import load_analyser
-from erukg.io import count_rows, find_form, find_sources, named_form, read_documents, read_phrases, source_key
+from erukg.io import Limits, count_rows, find_form, find_sources, named_form, read_documents, read_phrases, source_key
+from erukg.io.items import FieldNames
 
 TEXT = "We propose a neural network for keyphrase retrieval in a large document collection."
 ENCODED = EncodedDocument(np.array([3, 5]), np.array([0.5, 1.0]), (Phrase("neural network", "neural network", (5, 6)),))
@@ -208,6 +209,8 @@ def public_entries(tiny_model: Path, tiny_collection: Path, tiny_corpus: Path, f
         Entry(find_model, {"model": tiny_model}),
         Entry(find_device, {"device": None}),
         Entry(read_documents, {**paths, "form": None, "limits": None, "stdin": None, "skip": None, "output": None}),
+        Entry(Limits, {f.name: getattr(Limits(), f.name) for f in fields(Limits)}),
+        Entry(FieldNames, {"text": "body", "title": None, "id": None}),
         Entry(find_sources, {**paths, "form": None, "skip": None, "output": None}),
         Entry(partial(source_key, settings=None), paths),
         Entry(count_rows, paths),

@@ -12,7 +12,7 @@ from spacy.tokens import Doc, DocBin
 
 from doors.mistakes import MISTAKES, refused
 from erukg import KeyphraseGenerator
-from erukg.errors import ErukgError, InputError
+from erukg.errors import ErukgError
 
 TEXT = "Rare files are hard to find in unstructured peer-to-peer networks, as flooding does not reach far."
 TEXTS = [TEXT, "", "Passive microwave radiometers see sea ice through clouds.", "ice"]
@@ -91,8 +91,8 @@ def test_docs_are_written_and_read() -> None:
 def test_mistakes_at_the_component(mistake: str) -> None:
     component = pipeline().get_pipe("erukg")
     assert "The component takes a Doc" in refused(component, MISTAKES[mistake]())
-    with pytest.raises((AttributeError, InputError)) if mistake != "an empty list" else pytest.raises(StopIteration):
-        next(component.pipe([MISTAKES[mistake]()] if mistake != "an empty list" else []))
+    assert "The component takes a Doc" in refused(lambda value: list(component.pipe([value])), MISTAKES[mistake]())
+    assert list(component.pipe([])) == []
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,10 @@ import erukg.integrations.polars
 from erukg import KeyphraseGenerator
 from erukg.errors import InputError
 from erukg.integrations.duckdb import register
+from erukg.integrations.hub import HubModel
 from erukg.integrations.sklearn import KeyphraseVectorizer
+from erukg.io import BadDocument, read_documents
+from erukg.io.items import FieldNames
 
 TEXT = "A fast search engine finds radar images of sea ice."
 WORDS = ["search", "engine"]
@@ -107,7 +110,7 @@ def check(door: Callable[[], object], expected: str) -> object:
         door()
     sentence = str(error.value)
     assert expected in sentence
-    assert sentence.endswith(".")
+    assert sentence.endswith((".", "?"))
     assert "\n" not in sentence
     return None
 
@@ -188,6 +191,66 @@ def test_duckdb_arguments_that_are_none(tiny_generator: KeyphraseGenerator) -> N
     register(connection, generator=tiny_generator)
     with pytest.raises(duckdb.BinderException, match="keyphrases"):
         connection.sql("SELECT keyphrases(7)")
+
+
+# Where a folder, a file or a name of one is wanted; `None` is the bundled one where there is one.
+NAME_DOORS: dict[str, Callable[[Any], object]] = {
+    "HubModel": HubModel,
+    "HubModel with a collection": lambda value: HubModel("tiny", value),
+    "HubModel.from_pretrained": HubModel.from_pretrained,
+    "HubModel.save_pretrained": lambda value: HubModel("tiny").save_pretrained(value),
+    "read_documents": lambda value: list(read_documents(value)),
+    "FieldNames": lambda value: FieldNames(text=value),
+}
+
+
+@pytest.mark.parametrize("mistake", ["dict", "frame", "nan", "bytes", "file", "int", "words", "empty"])
+@pytest.mark.parametrize("door", NAME_DOORS)
+def test_names_that_are_none(mistakes: dict[str, object], door: str, mistake: str) -> None:
+    if door == "read_documents" and mistake in ("words", "empty"):
+        assert NAME_DOORS[door](mistakes[mistake]) == [
+            BadDocument(
+                word, 'There is no such file or folder; a text itself is given as --text "…", or through a pipe.'
+            )
+            for word in mistakes[mistake]  # type: ignore[attr-defined]
+        ]
+    else:
+        check(lambda: NAME_DOORS[door](mistakes[mistake]), " must be ")
+
+
+@pytest.mark.parametrize("mistake", ["frame", "none", "nan", "bytes", "path", "file", "words", "empty", "dict"])
+def test_numbers_that_are_none(tiny_generator: KeyphraseGenerator, mistakes: dict[str, object], mistake: str) -> None:
+    value: Any = mistakes[mistake]
+    series = pd.Series([TEXT])
+    check(lambda: series.erukg.keyphrases(value, generator=tiny_generator), "top_k must be a whole number")
+    check(lambda: pl.col("c").erukg.keyphrases(value), "top_k must be a whole number")
+    check(lambda: KeyphraseVectorizer(min_df=value, generator=tiny_generator).fit([TEXT]), "must be a whole number")
+
+
+@pytest.mark.parametrize("mistake", ["dict", "frame", "nan", "bytes", "path", "file", "int"])
+@pytest.mark.parametrize("name", ["exclude", "must_have"])
+def test_lists_that_are_none(
+    tiny_generator: KeyphraseGenerator, mistakes: dict[str, object], name: str, mistake: str
+) -> None:
+    wanted: Any = {name: mistakes[mistake]}
+    check(lambda: tiny_generator.generate(TEXT, **wanted), f"{name} must be a list or set, each a string")
+    # A column of a table is a list.
+    column: Any = {name: pd.Series(["ice"])}
+    words: Any = {name: ["ice"]}
+    assert tiny_generator.generate(TEXT, **column) == tiny_generator.generate(TEXT, **words)
+
+
+def test_options_that_there_are_not(tiny_generator: KeyphraseGenerator) -> None:
+    doors: list[Callable[..., object]] = [
+        pd.Series([TEXT]).erukg.keyphrases,
+        pd.Series([TEXT]).erukg.table,
+        pl.Series([TEXT]).erukg.keyphrases,
+        pl.col("c").erukg.scored,  # before there is a frame
+        lambda **wanted: register(duckdb.connect(), **wanted),
+    ]
+    for door in doors:
+        check(lambda door=door: door(topk=3), "There is no option 'topk'; did you mean 'top_k'?")  # type: ignore[misc]
+        check(lambda door=door: door(kind="all"), "kind must be 'both' or 'present' or 'absent', not 'all'.")  # type: ignore[misc]
 
 
 def test_paths_in_place_of_texts(tiny_generator: KeyphraseGenerator) -> None:

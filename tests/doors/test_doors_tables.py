@@ -103,6 +103,9 @@ def test_one_kind(wanted: dict[str, Any], results: list[Any], kind: Any) -> None
     found = [None if result is None else [k.phrase for k in getattr(result, kind)] for result in results]
     assert list(pd.Series(TEXTS).erukg.keyphrases(kind=kind, **wanted)) == found
     assert pl.Series(TEXTS).erukg.keyphrases(kind=kind, **wanted).to_list() == found
+    table = pd.Series(TEXTS).erukg.table(kind=kind, **wanted)
+    assert list(table["phrase"]) == [phrase for row in found if row is not None for phrase in row]
+    assert set(table["kind"]) == {kind}
     with pytest.raises(InputError, match="not 'all'"):
         pd.Series(TEXTS).erukg.keyphrases(kind="all")
 
@@ -142,6 +145,21 @@ def test_duckdb(wanted: dict[str, Any], phrases: list[Any], scored: list[Any]) -
 @parametrize_with_checks([KeyphraseVectorizer()])  # type: ignore[untyped-decorator]
 def test_vectorizer_keeps_the_rules_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        # Those of scikit-learn that need no table of numbers, which it does not choose by itself for texts.
+        *("check_parameters_default_constructible", "check_no_attributes_set_in_init", "check_get_params_invariance"),
+        *("check_set_params", "check_estimator_repr", "check_valid_tag_types", "check_mixin_order"),
+        "check_estimator_tags_renamed",
+    ],
+)
+def test_vectorizer_keeps_the_rules_for_parameters(check: str) -> None:
+    from sklearn.utils import estimator_checks
+
+    getattr(estimator_checks, check)("KeyphraseVectorizer", KeyphraseVectorizer())
 
 
 def test_vectorizer(generator: KeyphraseGenerator, results: list[Keyphrases | None]) -> None:
@@ -192,12 +210,16 @@ def test_vectorizer_in_pipelines(generator: KeyphraseGenerator) -> None:
 
 @pytest.mark.parametrize(
     ("door", "package"),
-    [("pandas", "pandas"), ("polars", "polars"), ("sklearn", "sklearn"), ("bertopic", "bertopic")],
+    [
+        *[(name, name) for name in ("pandas", "polars", "sklearn", "bertopic")],
+        ("mcp.server", "mcp"),
+        ("hub", "huggingface_hub"),
+    ],
 )
 def test_a_door_without_its_package_names_the_extra(door: str, package: str) -> None:
     script = f"import sys; sys.modules[{package!r}] = None\nimport erukg.integrations.{door}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stderr.splitlines()[-1].endswith(f"install it with: pip install 'erukg[{door}]'")
+    assert done.stderr.splitlines()[-1].endswith(f"install it with: pip install 'erukg[{door.partition('.')[0]}]'")
 
 
 def test_duckdb_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,6 +167,7 @@ def test_a_query_is_expanded(generator: KeyphraseGenerator) -> None:
     assert answer["phrases"] == [phrase.to_dict() for phrase in expected.phrases]
     assert answer["request"] == search_query(expected, "lucene")
     assert ask(server, "expand_query", query="search engine")["request"] is None
+    assert ask(server, "expand_query", query="\ud800 search engine")["query"] == "\ufffd search engine"
 
 
 def test_concepts_of_labels_and_of_a_vocabulary(generator: KeyphraseGenerator) -> None:

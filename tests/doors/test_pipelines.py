@@ -1,4 +1,4 @@
-"""The components of docs/pipelines.md, each with its framework in an environment of its own.
+"""The components of docs/pipelines.md and BERTopic, each with its framework in an environment of its own.
 
 pytest tests/doors -m doors
 """
@@ -30,6 +30,7 @@ DOORS = {
     "haystack 2": ["haystack-ai>=2.10,<2.11"],
     "langchain": ["erukg[langchain]"],
     "llamaindex": ["erukg[llamaindex]"],
+    "bertopic": ["erukg[bertopic]"],
 }
 
 

@@ -95,7 +95,7 @@ def test_limits() -> None:
     with pytest.raises(InputError, match=r"could not be parsed within 0.001 s"):
         parse_document(page, Limits(pdf_seconds=0.001), "html")
     with pytest.raises(InputError, match=r"memory"):
-        parse_document(page, Limits(pdf_memory=30_000_000), "html")
+        parse_document(samples.docx(), Limits(pdf_memory=30_000_000), "docx")
 
 
 def test_every_kind_is_a_form() -> None:

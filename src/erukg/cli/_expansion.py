@@ -13,7 +13,7 @@ from typing import IO, Annotated, Any, cast
 import typer
 
 from erukg.cli._options import given, option
-from erukg.cli._work import Source, keep_part, written_as
+from erukg.cli._work import Source, check_parquet, keep_part, written_as
 from erukg.core.expansion import FIELDS, QUERY_FIELDS, best_phrases, check_row, expand_query_row, expand_row
 from erukg.core.query_expansion import ExpandedQuery, QueryOptions
 from erukg.core.results import Keyphrases
@@ -146,8 +146,8 @@ class Target:
         chosen = self.chosen(path)
         engine = chosen.value if chosen.value in ENGINES else None
         self._check(chosen, engine, phrases.queries)
-        if chosen is ExpandFormat.parquet and path is None:
-            raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
+        if chosen is ExpandFormat.parquet:
+            check_parquet(path)
         if resume and path is None:
             raise typer.BadParameter("It goes with --output FILE.", param_hint="--resume")
         if resume and chosen in _TABLES:

@@ -19,7 +19,7 @@ from erukg.core.notices import HEADINGS, extracted_text
 from erukg.core.query_expansion import ExpandedQuery
 from erukg.core.results import Keyphrases, Notice, RankedPhrases
 from erukg.core.streams import Answer
-from erukg.errors import InputError
+from erukg.errors import InputError, require
 from erukg.io import BadDocument, InputDocument, check_extras, find_form, named_form, read_documents
 from erukg.io.columns import Result, result_schema
 from erukg.io.outputs import Output
@@ -32,7 +32,18 @@ from erukg.subjects.results import Suggestions
 if TYPE_CHECKING:
     from erukg.generator import KeyphraseGenerator
 
-__all__ = ["Source", "Work", "asked", "keep_part", "open_output", "output_path", "process", "written_as"]
+__all__ = [
+    "Source",
+    "Work",
+    "asked",
+    "check_output",
+    "check_parquet",
+    "keep_part",
+    "open_output",
+    "output_path",
+    "process",
+    "written_as",
+]
 
 ResultT = TypeVar("ResultT", bound=Keyphrases | RankedPhrases | ExpandedQuery | Suggestions)
 WriterT = TypeVar("WriterT", bound=Writer)
@@ -222,17 +233,30 @@ def _flat(fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from _flat(value) if isinstance(value, dict) else [(name, value)]
 
 
+def check_parquet(path: Path | None) -> None:
+    """Refuse Parquet where it cannot be written."""
+    if path is None:
+        raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
+    require("pyarrow.parquet", "parquet", "Writing Parquet")
+
+
+def check_output(source: Source, options: OutputOptions) -> tuple[Path | None, Format]:
+    """Where results go and as what; refuses what cannot be written, before a model is loaded for it."""
+    path = output_path(options.output)
+    chosen = options.format or _format_of(path)
+    if chosen is Format.parquet:
+        check_parquet(path)
+    if options.resume and (path is None or chosen is not Format.json):
+        raise typer.BadParameter("It goes with --output FILE in the format json.", param_hint="--resume")
+    source.refuse(path)
+    return path, chosen
+
+
 def open_output(
     source: Source, options: OutputOptions, kind: type[Result], asked: Mapping[str, Any] | None = None
 ) -> Output[Writer]:
     """The output for results of this type, in the format that was asked for or that the output's name tells."""
-    path = output_path(options.output)
-    chosen = options.format or _format_of(path)
-    if chosen is Format.parquet and path is None:
-        raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
-    if options.resume and (path is None or chosen is not Format.json):
-        raise typer.BadParameter("It goes with --output FILE in the format json.", param_hint="--resume")
-    source.refuse(path)
+    path, chosen = check_output(source, options)
     schema = result_schema(kind, options.explain) if chosen is Format.parquet else None
 
     def writer(stream: IO[bytes]) -> Writer:

@@ -14,7 +14,7 @@ import typer
 
 from erukg.cli._common import SOME_SKIPPED
 from erukg.cli._options import InputOptions, ModelOptions, Threads, given, option, options
-from erukg.cli._work import Source, asked, keep_part, output_path, process, written_as
+from erukg.cli._work import Source, asked, check_parquet, keep_part, output_path, process, written_as
 from erukg.core.sparse import TERMS, SparseVector, TermCounts
 from erukg.errors import InputError, require
 from erukg.io import InputDocument
@@ -148,8 +148,8 @@ def _form(out: _Out, path: Path | None) -> Form:
     if chosen is None:
         ending = "json" if path is None else written_as(path, *_TABLES, advice=", or say it with --format")
         chosen = Form(ending) if ending in _TABLES else Form.indices
-    if chosen is Form.parquet and path is None:
-        raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
+    if chosen is Form.parquet:
+        check_parquet(path)
     if out.resume and (path is None or chosen in _TABLES):
         raise typer.BadParameter("It goes with --output FILE in the format indices or tokens.", param_hint="--resume")
     return chosen

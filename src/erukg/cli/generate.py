@@ -12,7 +12,7 @@ import typer
 
 from erukg.cli._cluster import Job, run_on_ray
 from erukg.cli._options import ABSENT_SETTINGS, option, options
-from erukg.cli._work import Source, asked, open_output, process
+from erukg.cli._work import Source, asked, check_output, open_output, process
 from erukg.core.results import Keyphrases, RankedPhrases
 from erukg.core.settings import Settings
 from erukg.io import read_phrases
@@ -49,6 +49,7 @@ def _run(job: Job, command: str) -> None:
         run_on_ray(job, command)
         return
     source = Source(job.documents)
+    check_output(source, job.out)
     generator = job.parts.load(absent=True)
     process(
         source,
@@ -82,6 +83,7 @@ def rank(
     if not wanted:
         raise typer.BadParameter("Give the phrases to rank with --phrases FILE or --phrase.", param_hint="--phrases")
     source = Source(job.documents)
+    check_output(source, job.out)
     generator = job.parts.load()
     listed = generator.phrase_list(wanted)
     digest = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()

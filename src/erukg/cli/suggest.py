@@ -13,16 +13,16 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from erukg.cli._options import InputOptions, ModelOptions, OutputOptions, Threads, given, option, options
-from erukg.cli._work import Source, TableWriter, asked, keep_part, output_path, process, written_as
+from erukg.cli._work import Source, TableWriter, asked, check_parquet, keep_part, output_path, process, written_as
 from erukg.io.catalogue import JsonLdWriter, SubjectCsvWriter, SubjectParquetWriter, TsvWriter
 from erukg.io.outputs import Output
 from erukg.io.writers import JsonWriter, Row, Writer
 
 if TYPE_CHECKING:
     from erukg.core.inputs import InputDocument
-    from erukg.generator import KeyphraseGenerator
     from erukg.subjects.results import Suggestions
     from erukg.subjects.suggester import Suggester
+    from erukg.subjects.vocabulary import Vocabulary
 
 __all__ = ["app"]
 
@@ -119,12 +119,13 @@ def suggest(
     chosen = form or _format_of(path)
     if job.out.resume and (path is None or chosen is not SuggestFormat.jsonl):
         raise typer.BadParameter("It goes with --output FILE in the format jsonl.", param_hint="--resume")
-    if chosen is SuggestFormat.parquet and path is None:
-        raise typer.BadParameter("Parquet goes to a file; name it with --output.", param_hint="--format")
+    if chosen is SuggestFormat.parquet:
+        check_parquet(path)
     source = Source(job.documents)
     source.refuse(path)
+    vocabulary = _vocabulary(subjects)
     generator = job.parts.load()
-    suggester = _suggester(generator, subjects)
+    suggester = generator.suggester(vocabulary, tagged=subjects.tagged, ranking=subjects.ranking)
     decides = asked("suggest", job, generator, **_described(suggester))
     process(
         source,
@@ -146,13 +147,12 @@ def suggest(
     )
 
 
-def _suggester(generator: KeyphraseGenerator, subjects: SubjectOptions) -> Suggester:
+def _vocabulary(subjects: SubjectOptions) -> Vocabulary | None:
     from erukg.subjects.vocabulary import Vocabulary
 
-    vocabulary = None
-    if subjects.vocabulary is not None:
-        vocabulary = Vocabulary.load(subjects.vocabulary, language=subjects.vocabulary_language)
-    return generator.suggester(vocabulary, tagged=subjects.tagged, ranking=subjects.ranking)
+    if subjects.vocabulary is None:
+        return None
+    return Vocabulary.load(subjects.vocabulary, language=subjects.vocabulary_language)
 
 
 def _described(suggester: Suggester) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from erukg.collection.analysis import Query, analyse
 from erukg.collection.likeness import NEAREST, Likeness, Signals, fit_likeness, signals
 from erukg.collection.lock import write_errors, writer_lock
-from erukg.collection.manifest import Manifest, write_manifest
+from erukg.collection.manifest import Manifest, read_manifest, write_manifest
 from erukg.collection.postings import count_live, decode
 from erukg.collection.reader import Collection
 from erukg.collection.search import idf
@@ -42,6 +42,7 @@ def calibrate(folder: str | Path) -> Likeness | None:
     Nothing but the manifest is written, so a slimmed collection may be calibrated as well.
     """
     folder = Path(folder)
+    read_manifest(folder)  # no lock is put where there is no collection
     with write_errors(folder), writer_lock(folder):
         return calibrate_locked(folder).likeness
 

@@ -34,7 +34,7 @@ def open_parts(folder: Path) -> tuple[Manifest, tuple[Segment, ...], Commit]:
                 raise damaged(Path(error.filename), "the file is missing") from error
             manifest = newer
         except OSError as error:
-            raise CollectionError(f"{folder} cannot be opened: {error}.") from error
+            raise CollectionError(f"{error.filename or folder} cannot be opened: {error.strerror or error}.") from error
     raise CollectionError(f"{folder} is rewritten faster than it can be opened; try again when the writer is done.")
 
 

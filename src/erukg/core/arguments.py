@@ -190,7 +190,9 @@ def _container(origin: type, inside: tuple[Any, ...]) -> _Test | None:
     def accepts(value: Any) -> bool:
         if not isinstance(value, origin) or entry is None:
             return isinstance(value, origin)
-        if isinstance(value, str | bytes):
+        # They can be iterated over, but were not meant to be: for letters, keys, names of columns, lines.
+        single = isinstance(value, str | bytes | collections.abc.Mapping)
+        if single or hasattr(value, "columns") or hasattr(value, "read"):
             return False
         return not isinstance(value, collections.abc.Collection) or all(map(entry.accepts, value))
 

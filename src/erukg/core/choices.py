@@ -35,9 +35,9 @@ class Choice:
     @classmethod
     def of(cls, exclude: Collection[str] | None, must_have: Collection[str] | None) -> Choice | None:
         """None where nothing is chosen."""
-        left_out = {stem_phrase(phrase) for phrase in exclude or ()} - {stem_phrase("")}
+        left_out = {stem_phrase(phrase) for phrase in (() if exclude is None else exclude)} - {stem_phrase("")}
         wanted: dict[str, str] = {}
-        for phrase in must_have or ():
+        for phrase in () if must_have is None else must_have:
             form = natural_order(" ".join(phrase.split()))
             if not (key := fold(form)):
                 raise InputError(f"must_have has a phrase without words: {phrase!r}.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Annotated, Any, TypeAlias
 
-from erukg.core.arguments import kind_of
+from erukg.core.arguments import check_fields, kind_of
 from erukg.core.document import Document
 from erukg.errors import InputError
 
@@ -67,6 +67,9 @@ class FieldNames:
     text: str | None = None
     title: str | None = None
     id: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def given(self) -> dict[str, str]:
         """The fields that go by other names, and these names."""
@@ -239,5 +242,6 @@ def checked_count(count: Any, name: str = "top_k", most: int | None = None) -> i
     whole = isinstance(count, Integral) and not isinstance(count, bool)
     if not whole or count < 0 or (most is not None and count > most):
         allowed = "of 0 or more" if most is None else f"from 0 to {most}"
-        raise InputError(f"{name} must be a whole number {allowed}, not {count!r}.")
+        given = repr(count) if isinstance(count, Real | str) else kind_of(count)
+        raise InputError(f"{name} must be a whole number {allowed}, not {given}.")
     return int(count)

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from erukg.core.arguments import checked
 from erukg.core.folding import fold
+from erukg.core.inputs import checked_count
 from erukg.errors import require
 from erukg.generator import KeyphraseGenerator
 from erukg.integrations.columns import Kind, chosen, results_of
@@ -28,6 +30,7 @@ class KeyphraseRepresentation(_base.BaseRepresentation):  # type: ignore[misc]
     `KeyphraseVectorizer`.
     """
 
+    @checked
     def __init__(
         self,
         top_n_words: int = 10,
@@ -38,7 +41,9 @@ class KeyphraseRepresentation(_base.BaseRepresentation):  # type: ignore[misc]
         exclude: Collection[str] | None = None,
         generator: KeyphraseGenerator | None = None,
     ) -> None:
-        self.top_n_words, self.nr_docs, self.top_k = top_n_words, nr_docs, top_k
+        # Before texts are embedded and put into topics, which takes long.
+        self.top_n_words = checked_count(top_n_words, "top_n_words")
+        self.nr_docs, self.top_k = checked_count(nr_docs, "nr_docs"), checked_count(top_k)
         self.kind, self.exclude, self.generator = kind, exclude, generator
 
     def extract_topics(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -9,12 +10,24 @@ from erukg.core.arguments import checked
 from erukg.core.inputs import TEXT_FIELDS, check_items, is_missing
 from erukg.core.presenting import KINDS
 from erukg.core.results import Keyphrase, Keyphrases
-from erukg.errors import InputError
+from erukg.errors import InputError, did_you_mean
 from erukg.generator import KeyphraseGenerator, default_generator
 
-__all__ = ["Kind", "chosen", "phrases_of", "results_of", "scored_of"]
+__all__ = ["Kind", "check_options", "chosen", "phrases_of", "results_of", "scored_of"]
 
 Kind: TypeAlias = Literal["both", "present", "absent"]
+_OPTIONS = (
+    "generator",
+    *[name for name in inspect.signature(KeyphraseGenerator.stream).parameters if name not in ("self", "items")],
+)
+
+
+@checked
+def check_options(*, kind: Kind = "both", **wanted: Any) -> None:
+    """Refuse an option that there is not, before any text is there to be worked on."""
+    for name in wanted:
+        if name not in _OPTIONS:
+            raise InputError(f"There is no option '{name}'; {did_you_mean(name, ('kind', *_OPTIONS))}")
 
 
 @checked
@@ -25,6 +38,7 @@ def results_of(
 
     `wanted` is what `KeyphraseGenerator.stream` takes besides.
     """
+    check_options(**wanted)
     rows = list(check_items(texts))
     filled = [row for row, text in enumerate(rows) if not _has_no_text(text)]
     out: list[Keyphrases | None] = [None] * len(rows)

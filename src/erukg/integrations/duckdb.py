@@ -12,7 +12,7 @@ from typing import Any
 from erukg.core.arguments import checked
 from erukg.core.inputs import checked_count
 from erukg.errors import InputError, require
-from erukg.integrations.columns import Kind, phrases_of, scored_of
+from erukg.integrations.columns import Kind, check_options, phrases_of, scored_of
 
 __all__ = ["register"]
 
@@ -42,6 +42,7 @@ def register(
         raise InputError(f"connection must be what duckdb.connect() gives, not {type(connection).__name__}.")
     if not name.isidentifier():
         raise InputError(f"{name!r} cannot be the name of a function; use letters, digits and underscores.")
+    check_options(**wanted)
     find: Any = scored_of if scored else phrases_of
     most = checked_count(top_k)
     struct = [("kind", pa.string()), ("phrase", pa.string()), ("score", pa.float64()), ("confidence", pa.float64())]

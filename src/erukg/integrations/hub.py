@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from erukg.backends.folder import ModelFolder, download_model, find_model
 from erukg.collection import Collection
+from erukg.core.arguments import checked
 from erukg.errors import InputError, ModelError, require
 from erukg.generator import KeyphraseGenerator
 
@@ -60,6 +61,7 @@ class HubModel(  # type: ignore[call-arg]
     >>> generator = HubModel.from_pretrained("folder").generator()
     """
 
+    @checked
     def __init__(self, model: str | Path | None = None, collection: str | Path | None = None) -> None:
         self.folder = ModelFolder.open(find_model(model))
         self.collection = None if collection is None else Path(collection)
@@ -74,6 +76,11 @@ class HubModel(  # type: ignore[call-arg]
         """A generator with this model and its collection, or with another; `options` as for `from_pretrained` there."""
         chosen = self.collection if collection is None else collection
         return KeyphraseGenerator.from_pretrained(self.folder.path, chosen, **options)
+
+    @checked
+    def save_pretrained(self, save_directory: str | Path, **options: Any) -> str | None:
+        """Write the folder; `options` are those of the hub's client."""
+        return super().save_pretrained(save_directory, **options)  # type: ignore[no-any-return]
 
     def _save_pretrained(self, save_directory: Path) -> None:
         listed: dict[str, Any] = self.folder.config["files"]
@@ -91,6 +98,7 @@ class HubModel(  # type: ignore[call-arg]
             shutil.copytree(self.collection, save_directory / _COLLECTION, dirs_exist_ok=True)
 
     @classmethod
+    @checked
     def from_pretrained(
         cls,
         pretrained_model_name_or_path: str | Path,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from erukg.core.presenting import COLUMNS, phrase_rows
+from erukg.core.presenting import COLUMNS, KINDS, phrase_rows
 from erukg.errors import require
-from erukg.integrations.columns import Kind, phrases_of, results_of
+from erukg.integrations.columns import Kind, check_options, phrases_of, results_of
 
 __all__ = ["KeyphraseAccessor"]
 
@@ -33,15 +33,17 @@ class KeyphraseAccessor:
         found = phrases_of(self._texts(), kind, top_k=top_k, **wanted)
         return pd.Series(found, index=self._data.index, name="keyphrases", dtype=object)
 
-    def table(self, top_k: int = 10, **wanted: Any) -> Any:
+    def table(self, top_k: int = 10, *, kind: Kind = "both", **wanted: Any) -> Any:
         """A data frame with one row per phrase, `kind`, `rank`, `phrase`, `score`, `confidence` …, under the index of
         its text.
         """
+        check_options(kind=kind)
         rows: list[dict[str, Any]] = []
         labels: list[Any] = []
         for number, result in enumerate(results_of(self._texts(), top_k, **wanted)):
             if result is not None:
-                more = phrase_rows(result.id, {"present": result.present, "absent": result.absent})
+                lists = {name: getattr(result, name) for name in KINDS if kind in ("both", name)}
+                more = phrase_rows(result.id, lists)
                 rows += more
                 labels += [number] * len(more)
         return pd.DataFrame(rows, columns=list(COLUMNS)[1:], index=self._data.index.take(labels))

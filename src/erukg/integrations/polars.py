@@ -11,7 +11,7 @@ from typing import Any
 
 from erukg.core.inputs import checked_count
 from erukg.errors import InputError, require
-from erukg.integrations.columns import Kind, phrases_of, scored_of
+from erukg.integrations.columns import Kind, check_options, phrases_of, scored_of
 
 __all__ = ["KeyphraseExpression", "KeyphraseSeries"]
 
@@ -50,7 +50,8 @@ class KeyphraseExpression(_Namespace):
     __doc__ = _Namespace.__doc__
 
     def _map(self, find: Callable[..., Any], dtype: Any, **wanted: Any) -> Any:
-        work = partial(_mapped, find=find, dtype=dtype, **wanted)
+        check_options(**wanted)
+        work = partial(_mapped, find=find, dtype=dtype, wanted=wanted)
         return self._column.map_batches(work, return_dtype=dtype, is_elementwise=True)
 
 
@@ -59,10 +60,10 @@ class KeyphraseSeries(_Namespace):
     __doc__ = _Namespace.__doc__
 
     def _map(self, find: Callable[..., Any], dtype: Any, **wanted: Any) -> Any:
-        return _mapped(self._column, find=find, dtype=dtype, **wanted)
+        return _mapped(self._column, find, dtype, wanted)
 
 
-def _mapped(column: Any, *, find: Callable[..., Any], dtype: Any, **wanted: Any) -> Any:
+def _mapped(column: Any, find: Callable[..., Any], dtype: Any, wanted: dict[str, Any]) -> Any:
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
         raise InputError(f"The column '{column.name}' holds {column.dtype}, not texts; give a column of strings.")
     return pl.Series(column.name, find(column.to_list(), **wanted), dtype=dtype)

@@ -67,18 +67,14 @@ class KeyphraseComponent(Pipe):  # type: ignore[misc]
         self.alignment, self.spans_key, self.config = alignment, spans_key, config
 
     def __call__(self, doc: Doc) -> Doc:
-        if not isinstance(doc, Doc):
-            raise InputError(
-                f"The component takes a Doc, as nlp(text) or nlp.make_doc(text) gives, not {kind_of(doc)}."
-            )
-        (found,) = self.config.keyphrases([doc.text])
+        (found,) = self.config.keyphrases([_text(doc)])
         return self._set(doc, found)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Docs in batches, each on all cores (or `threads`)."""
         for docs in minibatch(stream, size=batch_size):
             try:
-                for doc, found in zip(docs, self.config.keyphrases(doc.text for doc in docs), strict=True):
+                for doc, found in zip(docs, self.config.keyphrases(list(map(_text, docs))), strict=True):
                     self._set(doc, found)
                 yield from docs
             except Exception as error:  # spaCy's handler decides: it raises, unless it was set to do otherwise
@@ -111,6 +107,12 @@ class KeyphraseComponent(Pipe):  # type: ignore[misc]
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> KeyphraseComponent:
         return self.from_bytes((Path(path) / "config.json").read_bytes())
+
+
+def _text(doc: Doc) -> str:
+    if not isinstance(doc, Doc):
+        raise InputError(f"The component takes a Doc, as nlp(text) or nlp.make_doc(text) gives, not {kind_of(doc)}.")
+    return str(doc.text)
 
 
 def keyphrases_of(doc: Doc) -> tuple[DocKeyphrase, ...]:

@@ -25,23 +25,24 @@ _OPEN = "application/vnd.oasis.opendocument"
 
 @dataclass(frozen=True, slots=True)
 class DocumentKind:
-    """A kind of document: what people call it, its media type, and the package and extra that read it."""
+    """A kind of document: what people call it, its media type, and the package and extra that read it, if any does."""
 
     name: str
     called: str
     media_type: str
-    package: str = "xberg"
+    package: str | None = "xberg"
     extra: str = "documents"
 
     def check_installed(self) -> None:
-        require(self.package, self.extra, f"Reading {self.called}")
+        if self.package is not None:
+            require(self.package, self.extra, f"Reading {self.called}")
 
 
 KINDS = {
     kind.name: kind
     for kind in (
         DocumentKind("pdf", "a PDF", "application/pdf", "pypdf", "pdf"),
-        DocumentKind("html", "an HTML page", "text/html"),
+        DocumentKind("html", "an HTML page", "text/html", None),
         DocumentKind("docx", "a Word document (.docx)", f"{_OFFICE}.wordprocessingml.document"),
         DocumentKind("odt", "an OpenDocument text (.odt)", f"{_OPEN}.text"),
         DocumentKind("pptx", "a PowerPoint presentation (.pptx)", f"{_OFFICE}.presentationml.presentation"),

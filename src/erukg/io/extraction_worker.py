@@ -13,6 +13,7 @@ from typing import Any
 
 from erukg.io.page_layout import PageLine, in_columns, running_text
 from erukg.io.streams import megabytes
+from erukg.io.web_page import read_page
 
 Answer = dict[str, str | int]
 
@@ -112,7 +113,7 @@ def _put_in_columns(reader: Any, pages: list[list[PageLine]]) -> None:
 
 
 def extract_document(data: bytes, media_type: str, characters: int) -> Answer:
-    """The text of a document that is no PDF, or the sentence that says why there is none."""
+    """The text of an office document or a book, or the sentence that says why there is none."""
     import asyncio
 
     import xberg
@@ -129,34 +130,40 @@ def extract_document(data: bytes, media_type: str, characters: int) -> Answer:
         output_format="plain",
         security_limits=limits,
     )
-    if media_type == _HTML:
-        data = _in_utf8(data)
     given = xberg.ExtractInput(kind="bytes", bytes=data, mime_type=media_type)
     found = asyncio.run(xberg.extract(given, config))
     if not found.results:
         return {"error": "The file is damaged and cannot be read."}
     document = found.results[0]
     nodes = document.document.nodes if document.document is not None else []
-    text = "\n\n".join(_blocks(nodes))
+    text = "\n\n".join(_blocks(nodes)).replace("\u00ad", "")
+    title = " ".join((document.metadata.title or "").split())
+    if media_type == _EPUB and text.strip() and title not in text:  # a book's title is no part of its chapters
+        text = f"{title}\n\n{text}"
+    return _answer(text, characters) | {"title": title}
+
+
+def extract_page(data: bytes, characters: int) -> Answer:
+    """The text of a web page, or the sentence that says why there is none."""
+    text, title = read_page(_decoded(data))
+    return _answer(text, characters) | {"title": title}
+
+
+def _answer(text: str, characters: int) -> Answer:
     if len(text) > characters:
         return {"error": f"The file's text is larger than {megabytes(characters)}; split it, or raise the limit."}
-    if not text.strip():
-        return {"error": "The file holds no text."}
-    title = " ".join((document.metadata.title or "").split())
-    if media_type == _EPUB and title and title not in text:  # a book's title is no part of its chapters
-        text = f"{title}\n\n{text}"
-    return {"text": text, "pages": 0, "title": title}
+    return {"text": text, "pages": 0} if text.strip() else {"error": "The file holds no text."}
 
 
-def _in_utf8(data: bytes) -> bytes:
-    """An HTML page in UTF-8, from the encoding that it declares, or that most pages without a declaration have."""
+def _decoded(data: bytes) -> str:
+    """An HTML page, in the encoding that it declares, or that most pages without a declaration have."""
     declared = _DECLARED.search(data[:2048])
-    for encoding in ("utf-8", declared[1].decode("ascii") if declared else "cp1252"):
+    for encoding in ("utf-8-sig", declared[1].decode("ascii") if declared else "cp1252"):
         try:
-            return data.decode(_BYTE_ORDER.get(data[:2], encoding)).encode()
+            return data.decode(_BYTE_ORDER.get(data[:2], encoding))
         except (UnicodeDecodeError, LookupError):
             continue
-    return data.decode("cp1252", "replace").encode()
+    return data.decode("cp1252", "replace")
 
 
 def _packed_problem(data: bytes, most: int) -> str | None:
@@ -192,6 +199,13 @@ def _blocks(nodes: Any) -> Iterator[str]:
             yield text
 
 
+def extracted(data: bytes, kind: str, pages: int, characters: int) -> Answer:
+    """The text of a file of this media type, or the sentence that says why there is none."""
+    if kind == _PDF:
+        return extract_pdf(data, pages, characters)
+    return extract_page(data, characters) if kind == _HTML else extract_document(data, kind, characters)
+
+
 def main() -> None:
     kind, (pages, characters, seconds, memory) = sys.argv[1], map(int, sys.argv[2:6])
     _limit(seconds, memory)
@@ -199,7 +213,7 @@ def main() -> None:
     data = sys.stdin.buffer.read()
     what = "PDF" if kind == _PDF else "file"
     try:
-        answer = extract_pdf(data, pages, characters) if kind == _PDF else extract_document(data, kind, characters)
+        answer = extracted(data, kind, pages, characters)
     except (MemoryError, ImportError):  # the parent has seen that the parser is there: it does not fit
         answer = {"error": f"The {what} needs more memory to parse than is allowed; split it into smaller files."}
     # Parsers of damaged files fail in every way there is; all of them mean the same to the caller.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from erukg.core.arguments import check_fields
 from erukg.core.inputs import TEXT_FIELDS, BadDocument, FieldNames, InputDocument
 from erukg.errors import InputError
 
@@ -34,6 +35,9 @@ class Limits:
     pdf_seconds: float = 60.0
     pdf_memory: int = 3_000_000_000
     names: FieldNames = field(default_factory=FieldNames)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 def check_columns(columns: Sequence[str], names: FieldNames, has: str = "It has") -> None:

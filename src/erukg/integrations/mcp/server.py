@@ -7,6 +7,12 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
+from erukg._version import __version__
+from erukg.errors import ErukgError, require
+from erukg.integrations.mcp.tools import Tools
+
+require("mcp.server.mcpserver", "mcp", "The MCP server")
+
 import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer
@@ -14,10 +20,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from pydantic import ValidationError
-
-from erukg._version import __version__
-from erukg.errors import ErukgError
-from erukg.integrations.mcp.tools import Tools
 
 __all__ = ["make_server", "serve_http"]
 

@@ -135,7 +135,7 @@ class Tools:
         found = self.generator.expand_query(text, QueryOptions(present=top_k, absent=top_k))
         request = None if engine is None else search_query(found, engine)
         phrases = [WeightedPhrase(**phrase.to_dict()) for phrase in found.phrases]
-        return LongerQuery(query=query, phrases=phrases, request=request)
+        return LongerQuery(query=text, phrases=phrases, request=request)
 
     def compare_texts(
         self,
