@@ -24,7 +24,7 @@ _IDS = ("id", "document", "doc_id", "cited_id")
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The documents to learn from, those held out, and how many lack a title, have too short a text or are unreadable."""
+    """The documents to learn from, those held out, and how many lack a title, are too short or are unreadable."""
 
     train: list[Hidden]
     held_out: list[Hidden]

@@ -1,8 +1,8 @@
 """The learning itself: titles drawn to their texts, with the original model as a leash.
 
 Only what is above the middle of the encoder moves. Embeddings and lower layers stay, so that both models share the
-cheap half of the work, and the tag head stays, with a part of the loss that holds its input where it was. Term weights are
-computed for the terms of a batch and some drawn at random, not for the whole vocabulary: a tenth of the work.
+cheap half of the work, and the tag head stays, with a part of the loss that holds its input where it was. Term weights
+are computed for the terms of a batch and some drawn at random, not for the whole vocabulary: a tenth of the work.
 """
 
 from __future__ import annotations
