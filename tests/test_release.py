@@ -1,4 +1,4 @@
-"""What a release says of itself agrees: version, changelog, citation, registry entry, supported Pythons and workflow."""
+"""What a release says of itself agrees: version, changelog, citation, registry entry, Pythons and workflow."""
 
 from __future__ import annotations
 

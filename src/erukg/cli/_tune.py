@@ -42,8 +42,8 @@ def tune(
     held_out: Annotated[
         float, Option(min=0.01, max=0.5, help="Share of the documents that is only measured on, at most 1,000 of them.")
     ] = 0.15,
-    rate: Annotated[float, Option(min=1e-7, max=1.0, help="Learning rate; higher learns and forgets faster.")] = 2e-4,
-    leash: Annotated[float, Option(min=0.0, help="How strongly the original's term weights are held on to.")] = 0.01,
+    rate: Annotated[float, Option(min=1e-7, max=1.0, help="Learning rate; higher learns and forgets faster.")] = 3e-4,
+    leash: Annotated[float, Option(min=0.0, help="How strongly the original's term weights are held on to.")] = 0.02,
     seed: Annotated[int, Option(min=0, help="Which documents are held out, and their order.")] = 0,
     anyway: Annotated[bool, Option("--anyway", help="Write the model even if nothing was gained.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")] = False,
@@ -130,7 +130,7 @@ def _show(report: TuneReport, out: Path, source: str) -> None:
 def _row(gain: Gain) -> str:
     gap = gain.difference
     return (
-        f"{gain.before:>7.1f}%{gain.after:>7.1f}%{100 * gap.difference:>+7.1f}  "
+        f"{100 * gain.before:>7.1f}%{100 * gain.after:>7.1f}%{100 * gap.difference:>+7.1f}  "
         f"{100 * gap.low:+.1f} to {100 * gap.high:+.1f} ({gain.documents:,} documents)"
     )
 

@@ -81,6 +81,10 @@ def _refuse_few(usable: int, untitled: int, short: int, bad: int, first: BadDocu
             f"{untitled:,} documents have no title beside their text, and {usable:,} have one; titles are what is "
             "learned from, so name their field with --title-field and that of the text with --text-field."
         )
+    if not usable and short:
+        raise InputError(
+            f"{short:,} documents have a title and hardly any text besides; name the text's field with --text-field."
+        )
     raise InputError(
         f"There are {usable:,} documents with a title and a text ({short:,} more are shorter than {_SHORTEST} "
         f"characters); tuning needs at least {FEWEST}, and a few thousand to gain much."

@@ -61,11 +61,11 @@ def _with_section(card: str, source: str, name: str, facts: dict[str, Any]) -> s
     found = facts["present"]
     measured = "Nothing could be measured on the documents held out."
     if found is not None:
-        low, high = found["interval"]
+        low, high = (100 * bound for bound in found["interval"])
         measured = (
-            f"Of the phrases of {found['documents']:,} hidden titles, {source} had {found['before']:.1f} % among its "
-            f"ten best present phrases and this model has {found['after']:.1f} % (difference "
-            f"{found['difference']:+.1f}, 95 % interval {low:+.1f} to {high:+.1f})."
+            f"Of the phrases of {found['documents']:,} hidden titles, {source} had {100 * found['before']:.1f} % "
+            f"among its ten best present phrases and this model has {100 * found['after']:.1f} % (difference "
+            f"{100 * found['difference']:+.1f}, 95 % interval {low:+.1f} to {high:+.1f})."
         )
     section = (
         f"{_TITLE}\n\n{name} is {source} tuned on {facts['documents']:,} documents with their titles and "

@@ -30,8 +30,10 @@ __all__ = ["Learner", "Learning", "Texts"]
 _CLIP = 1.0
 _WARM_UP = 0.1  # of the training
 _DRAWN_TERMS = 1024
-_TAGS = 0.05  # how strongly the tag head's input is held
-_FEWEST_KEPT = 0.3  # of the terms that the original gives a text: a model below that has collapsed
+_TITLES = 3.0  # how much it counts that the terms of a title outweigh the rest of its text
+_TAGS = 5.0  # how strongly the tag head's input is held
+# Squared distance of term weights from the original's, for their squares: a model that gives no weights has 1.
+_FARTHEST = 1.0
 _WATCH_EVERY = 10  # steps
 _SAVE_EVERY = 60.0  # seconds
 _STAGE = "tune"
@@ -49,9 +51,8 @@ class Learning:
 
     seconds: float | None = 1200.0
     steps: int | None = None
-    rate: float = 5e-5
+    rate: float = 3e-4
     leash: float = 0.02
-    titles: float = 1.0
     batch: int = 24
     length: int = 192
     seed: int = 0
@@ -81,12 +82,12 @@ class Learner:
         weights = [p for p in model.parameters() if p.requires_grad]
         self.optimiser = torch.optim.AdamW(weights, lr=learning.rate, betas=(0.9, 0.98), weight_decay=0.0)
         self.state = checkpoint.State(stage=_STAGE)
-        self.kept = 1.0
+        self.drift = 0.0
 
     def _moves(self, name: str) -> bool:
         if name.startswith("bert.encoder.layer."):
             return int(name.split(".")[3]) >= self.middle
-        return name.startswith("cls.")
+        return name.startswith(("cls.", "tag.project."))
 
     def run(self, folder: Path, on_progress: Callable[[float], None] | None = None) -> int:
         """Learn to the end, from the last checkpoint in `folder` if there is one; returns the number of steps."""
@@ -117,7 +118,7 @@ class Learner:
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_([p for p in self.model.parameters() if p.requires_grad], _CLIP)
-        if not math.isfinite(float(norm)) or self.kept < _FEWEST_KEPT:
+        if not math.isfinite(float(norm)) or self.drift > _FARTHEST:
             raise TrainingError(
                 f"The model collapsed after {step} steps at a learning rate of {learning.rate:g}; give a lower one "
                 "with --rate."
@@ -131,21 +132,27 @@ class Learner:
         d, td, hold_d = self._weights(documents, terms)
         numbers = torch.from_numpy(chosen)
         loss = rank_loss(q @ d.T, contrastive_mask(numbers, numbers))
-        loss = loss + self.learning.titles * self._title_loss(d, tq, documents, terms)
+        loss = loss + _TITLES * self._title_loss(d, tq, documents, references, terms)
         loss = loss + self.learning.leash * (term_distillation(d, td) + term_distillation(q, tq))
         if step % _WATCH_EVERY == 0:
-            self.kept = float((d > 0).sum()) / max(1.0, float((td > 0).sum()))
+            self.drift = float((d.detach() - td).square().sum() / td.square().sum().clamp(min=1e-6))
         return loss + _TAGS * (hold_q + hold_d)
 
+    @staticmethod
     def _title_loss(
-        self, d: torch.Tensor, tq: torch.Tensor, documents: Sequence[NDArray[np.int32]], terms: NDArray[np.int64]
+        d: torch.Tensor,
+        tq: torch.Tensor,
+        documents: Sequence[NDArray[np.int32]],
+        references: Sequence[NDArray[np.int32]],
+        terms: NDArray[np.int64],
     ) -> torch.Tensor:
-        """Among the terms that stand in a text, those of its title should weigh most."""
-        own = torch.from_numpy(np.stack([np.isin(terms, document) for document in documents]))
-        wanted = torch.where(own, tq, 0.0)
-        total = wanted.sum(1, keepdim=True)
+        """Among the terms of a text, those that its reference holds too should weigh most: each as much as there."""
+        own, named = (
+            torch.from_numpy(np.stack([np.isin(terms, text) for text in texts])) for texts in (documents, references)
+        )
+        wanted = torch.where(own & named, tq, 0.0)
         shares = F.log_softmax(d.masked_fill(~own, -30.0), 1)
-        return -((wanted / total.clamp(min=1e-6)) * shares).sum(1).mean()
+        return -(wanted / wanted.sum(1, keepdim=True).clamp(min=1e-6) * shares).sum(1).mean()
 
     def _batch(self, step: int) -> tuple[NDArray[np.int64], list[NDArray[np.int32]], NDArray[np.int64]]:
         """Numbers of documents, a reference to each, and the terms that are weighed: of a step alone."""

@@ -36,7 +36,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Shares found before and after, in percent, over how many documents, and the difference with its interval."""
+    """Shares found before and after, over how many documents, and the difference with its interval."""
 
     documents: int
     before: float
@@ -56,10 +56,10 @@ class Gain:
         gap = self.difference
         return {
             "documents": self.documents,
-            "before": round(self.before, 2),
-            "after": round(self.after, 2),
-            "difference": round(100 * gap.difference, 2),
-            "interval": [round(100 * gap.low, 2), round(100 * gap.high, 2)],
+            "before": round(self.before, 4),
+            "after": round(self.after, 4),
+            "difference": round(gap.difference, 4),
+            "interval": [round(gap.low, 4), round(gap.high, 4)],
         }
 
 
@@ -73,24 +73,26 @@ class Comparison:
 
 
 def wanted_phrases(generator: Generator, hidden: Hidden) -> Wanted:
-    """The longest noun phrases of a title, in the context of its text."""
+    """The longest phrases of a title among those that its text holds, and its longest ones that the text lacks."""
     settings, split = generator.settings.extraction(), len(hidden.title)
     prepared = generator.prepare(f"{hidden.title}\n{hidden.text}", settings)
     tags = generator.backend.encode(prepared.pieces, prepared.terms[:1]).tags
     candidates = find_candidates(prepared.document, tags, settings.max_words)
-    spans = {c.fold: [span for span in c.spans if span[1] <= split] for c in candidates}
-    inside = {key for key, places in spans.items() if places and all(_covered(p, key, spans) for p in places)}
-    titled = [c for c in candidates if spans[c.fold] and c.fold not in inside]
-    present = {c.fold for c in titled if c.spans[-1][0] > split}
-    absent = {c.fold for c in titled if c.fold not in present and " " in c.fold}
-    return Wanted(frozenset(present), frozenset(absent))
+    titled = {c.fold: [span for span in c.spans if span[1] <= split] for c in candidates}
+    titled = {key: spans for key, spans in titled.items() if spans}
+    in_text = {c.fold: titled[c.fold] for c in candidates if c.fold in titled and c.spans[-1][0] > split}
+    lacking = [key for key in _longest(titled) if key not in in_text and " " in key]
+    return Wanted(frozenset(_longest(in_text)), frozenset(lacking))
 
 
-def _covered(place: tuple[int, int], key: str, spans: dict[str, list[tuple[int, int]]]) -> bool:
-    start, end = place
-    return any(
-        s <= start and end <= e and (s, e) != place for other, all_ in spans.items() if other != key for s, e in all_
-    )
+def _longest(phrases: dict[str, list[tuple[int, int]]]) -> list[str]:
+    """Those of the phrases, given with their places, that somewhere stand in no longer one."""
+    places = {place for spans in phrases.values() for place in spans}
+
+    def alone(start: int, end: int) -> bool:
+        return not any(s <= start and end <= e and (s, e) != (start, end) for s, e in places)
+
+    return [key for key, spans in phrases.items() if any(alone(*span) for span in spans)]
 
 
 def find_all(
@@ -145,7 +147,7 @@ def _gain(before: list[float], after: list[float]) -> Gain | None:
         return None
     first, second = first[counted], second[counted]
     difference = paired_bootstrap([first], [second], samples=2000)
-    return Gain(int(counted.sum()), 100 * float(second.mean()), 100 * float(first.mean()), difference)
+    return Gain(int(counted.sum()), float(second.mean()), float(first.mean()), difference)
 
 
 def _alike(before: Sequence[Keyphrases], after: Sequence[Keyphrases]) -> float:

@@ -107,7 +107,11 @@ def tune(
         wanted_of_all(generator, parts.held_out),
     )
     learner = Learner(network, generator.backend.vocabulary, _texts(generator, parts.train, referred), chosen.learning)
-    steps = learner.run(work / "checkpoints", lambda share: tell("learning", int(1000 * share), 1000))
+    try:
+        steps = learner.run(work / "checkpoints", lambda share: tell("learning", int(1000 * share), 1000))
+    except TrainingError:
+        shutil.rmtree(work)  # a model that has collapsed is no place to go on from
+        raise
     exported = write_tuned(learner.model, source, work / "model", out.name)
     tuned = KeyphraseGenerator(OnnxBackend.load(exported), generator.background, language_of=None)
     comparison = compare(wanted, before, _found(tuned, parts.held_out, threads, tell, "after"))
