@@ -43,7 +43,7 @@ def tune(
         float, Option(min=0.01, max=0.5, help="Share of the documents that is only measured on, at most 1,000 of them.")
     ] = 0.15,
     rate: Annotated[float, Option(min=1e-7, max=1.0, help="Learning rate; higher learns and forgets faster.")] = 3e-4,
-    leash: Annotated[float, Option(min=0.0, help="How strongly the original's term weights are held on to.")] = 0.02,
+    leash: Annotated[float, Option(min=0.0, help="How strongly the original's term weights are held on to.")] = 0.04,
     seed: Annotated[int, Option(min=0, help="Which documents are held out, and their order.")] = 0,
     anyway: Annotated[bool, Option("--anyway", help="Write the model even if nothing was gained.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")] = False,

@@ -52,7 +52,7 @@ class Learning:
     seconds: float | None = 1200.0
     steps: int | None = None
     rate: float = 3e-4
-    leash: float = 0.02
+    leash: float = 0.04
     batch: int = 24
     length: int = 192
     seed: int = 0
