@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
@@ -234,7 +233,7 @@ def test_words_keep_their_classes(documents: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_a_rate_that_collapses_the_model_is_named(documents: Path, model: Path, tmp_path: Path) -> None:
-    learning = replace(OPTIONS.learning, rate=1.0)
+    learning = replace(OPTIONS.learning, rate=1.0, leash=0.0)
     with pytest.raises(TrainingError, match=r"collapsed after \d+ steps at a learning rate of 1; give a lower one"):
         run(documents, tmp_path / "mine", model, None, options=replace(OPTIONS, learning=learning))
     assert list(tmp_path.iterdir()) == []

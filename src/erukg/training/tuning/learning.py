@@ -25,7 +25,7 @@ from erukg.training import checkpoint
 from erukg.training.losses import contrastive_mask, rank_loss, term_distillation
 from erukg.training.model import Outputs, TermModel
 
-__all__ = ["Learner", "Learning", "Texts"]
+__all__ = ["CollapsedError", "Learner", "Learning", "Texts"]
 
 _CLIP = 1.0
 _WARM_UP = 0.1  # of the training
@@ -37,6 +37,10 @@ _FARTHEST = 1.0
 _WATCH_EVERY = 10  # steps
 _SAVE_EVERY = 60.0  # seconds
 _STAGE = "tune"
+
+
+class CollapsedError(TrainingError):
+    """A learning rate that was too high has spoilt the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ class Learner:
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_([p for p in self.model.parameters() if p.requires_grad], _CLIP)
         if not math.isfinite(float(norm)) or self.drift > _FARTHEST:
-            raise TrainingError(
+            raise CollapsedError(
                 f"The model collapsed after {step} steps at a learning rate of {learning.rate:g}; give a lower one "
                 "with --rate."
             )

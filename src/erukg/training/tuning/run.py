@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from erukg.backends import OnnxBackend, find_model
 from erukg.backends.folder import ModelFolder
+from erukg.collection import Collection, bundled_collection
 from erukg.core.document import Document
 from erukg.core.generator import Generator
 from erukg.core.results import Keyphrases
@@ -20,7 +21,7 @@ from erukg.training.folders import read_json, write_json
 from erukg.training.ranking.samples import Hidden
 from erukg.training.tuning.documents import read_parts, read_references
 from erukg.training.tuning.folder import publish, write_tuned
-from erukg.training.tuning.learning import Learner, Learning, Texts
+from erukg.training.tuning.learning import CollapsedError, Learner, Learning, Texts
 from erukg.training.tuning.measure import Comparison, Gain, compare, find_all, wanted_of_all
 from erukg.training.tuning.restore import restore
 
@@ -93,27 +94,25 @@ def tune(
             raise InputError(f"There is no file {path} of references.")
     source = ModelFolder.open(find_model(model))
     network = restore(source)
-    generator = KeyphraseGenerator.from_pretrained(source.path, collection, language="en")
-    settings = [source.fingerprint, chosen.held_out, chosen.most, asdict(chosen.learning), _collection_key(generator)]
-    key = source_key([*sources, *references], settings)
-    parts = read_parts(
-        read_documents(sources, limits=limits), chosen.held_out, chosen.most, chosen.learning.seed, on_bad
-    )
+    backend, background = OnnxBackend.load(source.path), _open(collection, source.term_space)
+    generator = KeyphraseGenerator(backend, background)
+    commit = None if background is None else background.manifest.commit.crc32
+    key = source_key([*sources, *references], [source.fingerprint, commit, asdict(chosen)])
+    rows = read_documents(sources, limits=limits)
+    parts = read_parts(rows, chosen.held_out, chosen.most, chosen.learning.seed, on_bad)
     referred = read_references(references, parts.train, parts.held_out)
     _claim(work, key)
     tell = on_progress or (lambda stage, done, total: None)
-    before, wanted = (
-        _found(generator, parts.held_out, threads, tell, "before"),
-        wanted_of_all(generator, parts.held_out),
-    )
-    learner = Learner(network, generator.backend.vocabulary, _texts(generator, parts.train, referred), chosen.learning)
+    before = _found(generator, parts.held_out, threads, tell, "before")
+    wanted = wanted_of_all(generator, parts.held_out, threads)
+    learner = Learner(network, backend.vocabulary, _texts(generator, parts.train, referred), chosen.learning)
     try:
         steps = learner.run(work / "checkpoints", lambda share: tell("learning", int(1000 * share), 1000))
-    except TrainingError:
+    except CollapsedError:
         shutil.rmtree(work)  # a model that has collapsed is no place to go on from
         raise
     exported = write_tuned(learner.model, source, work / "model", out.name)
-    tuned = KeyphraseGenerator(OnnxBackend.load(exported), generator.background, language_of=None)
+    tuned = KeyphraseGenerator(OnnxBackend.load(exported), background)
     comparison = compare(wanted, before, _found(tuned, parts.held_out, threads, tell, "after"))
     written = anyway or (comparison.present is not None and comparison.present.sure)
     count = sum(map(len, referred.values()))
@@ -135,8 +134,9 @@ def tune(
     return report
 
 
-def _collection_key(generator: Generator) -> Any:
-    return None if generator.background is None else generator.background.manifest.commit.crc32
+def _open(collection: str | Path | Literal[False] | None, term_space: str) -> Collection | None:
+    path = bundled_collection(term_space) if collection is None else collection
+    return None if path is None or path is False else Collection.open(path)
 
 
 def _claim(work: Path, key: str) -> None:
