@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["tune"]
 
-_STAGES = {"before": "documents measured", "learning": "thousandths learned", "after": "documents measured again"}
+_STAGES = {"before": "documents measured", "learning": "% learned", "after": "documents measured again"}
 
 
 def tune(
@@ -101,7 +101,7 @@ def _bars() -> Iterator[Callable[[str, int, int], None]]:
         def tell(stage: str, done: int, total: int) -> None:
             if stage not in shown:
                 stack.close()
-                shown[stage] = stack.enter_context(progress(_STAGES[stage], total))
+                shown[stage] = stack.enter_context(progress(_STAGES[stage], total, lines=True))
             shown[stage].update(done, total)
 
         yield tell
@@ -120,7 +120,7 @@ def _show(report: TuneReport, out: Path, source: str) -> None:
     rows = {"in the text, among ten present": report.comparison.present}
     rows |= {"not in it, among ten absent": report.comparison.absent}
     for name, gain in rows.items():
-        if gain is not None:
+        if gain is not None and (gain.before or gain.after):
             typer.echo(f"{name:<34}{_row(gain)}")
     typer.echo("")
     typer.echo(f"{100 * report.comparison.same:.0f} % of the present phrases are those of {source}.")

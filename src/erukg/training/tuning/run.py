@@ -107,7 +107,7 @@ def tune(
     wanted = wanted_of_all(generator, parts.held_out, threads)
     learner = Learner(network, backend.vocabulary, _texts(generator, parts.train, referred), chosen.learning)
     try:
-        steps = learner.run(work / "checkpoints", lambda share: tell("learning", int(1000 * share), 1000))
+        steps = learner.run(work / "checkpoints", lambda share: tell("learning", int(100 * share), 100))
     except CollapsedError:
         shutil.rmtree(work)  # a model that has collapsed is no place to go on from
         raise
