@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from erukg.cli._common import SOME_SKIPPED, say
 from erukg.cli._options import FieldOptions, options
+from erukg.cli._tune import tune
 from erukg.errors import InputError, require
 from erukg.io import Limits, check_extras
 
@@ -30,6 +31,9 @@ Files = list[Path] | None
 @app.callback(help=_HELP)
 def _group() -> None:
     pass
+
+
+app.command()(options()(tune))
 
 
 @app.command()

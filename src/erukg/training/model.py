@@ -178,22 +178,28 @@ class TermModel(nn.Module):  # type: ignore[misc]
             rows.append([tensor for module in modules for tensor in (module.weight, module.bias)])
         return rows
 
-    def encode(self, ids: torch.Tensor, mask: torch.Tensor) -> Outputs:
-        """All hidden states of `ids` [batch, length]; `mask` is true on tokens, which come first in a row."""
+    def encode(self, ids: torch.Tensor, mask: torch.Tensor, stop: int | None = None) -> Outputs:
+        """All hidden states of `ids` [batch, length] up to layer `stop`; `mask` is true on tokens, first in a row."""
         node, rows = self.bert.embeddings, F.embedding(ids, self.word_embeddings)
         x = rows + node.position_embeddings.weight[: rows.shape[1]] + node.token_type_embeddings.weight[0]
         x = F.layer_norm(x, (self.shape.hidden_size,), node.LayerNorm.weight, node.LayerNorm.bias, self.shape.eps)
-        dropout = self.dropout if self.training else 0.0
-        x = F.dropout(x, dropout)
-        bias = (1.0 - mask[:, None, None, :].to(x.dtype)) * -30000.0
+        return self.encode_on(Outputs([F.dropout(x, self._dropout)], mask), stop)
+
+    def encode_on(self, below: Outputs, stop: int | None = None) -> Outputs:
+        """The hidden states of the layers above those given, up to layer `stop`, and the given ones before them."""
+        hidden, x = [*below.hidden], below.hidden[-1]
+        bias = (1.0 - below.mask[:, None, None, :].to(x.dtype)) * -30000.0
         if self.shape.relative_buckets:
-            bias = bias + self._relative_bias(rows.shape[1])
-        hidden = [x]
+            bias = bias + self._relative_bias(x.shape[1])
         layer = compiled(_bert_layer) if self.compiled else _bert_layer
-        for weights in self._layer_weights():
-            x = layer(x, bias, self.shape.heads, self.shape.eps, dropout, weights)
+        for weights in self._layer_weights()[len(hidden) - 1 : stop]:
+            x = layer(x, bias, self.shape.heads, self.shape.eps, self._dropout, weights)
             hidden.append(x)
-        return Outputs(hidden, mask)
+        return Outputs(hidden, below.mask)
+
+    @property
+    def _dropout(self) -> float:
+        return self.dropout if self.training else 0.0
 
     def _relative_bias(self, length: int) -> torch.Tensor:
         """MPNet's addition to attention [1, heads, length, length]; kept as it came, which spares its gradient."""

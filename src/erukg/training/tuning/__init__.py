@@ -1,0 +1,1 @@
+"""`erukg train tune`: a shipped model adapted to documents of one's own."""
