@@ -148,10 +148,12 @@ class Agents(Kind):
                     name, arguments = rng.choice(names), self._arguments(rng)
                     answer = await client.call_tool(name, arguments)
                     said = "".join(part.text for part in answer.content)
-                    counts[f"agents: {'refused' if answer.is_error else 'answered'}"] += 1
                     sentence = not answer.is_error or (said.strip().count("\n") == 0 and said.endswith((".", "?")))
                     if not sentence or "Traceback" in said or "unspeakable treasure" in said:
+                        counts["failed"] += 1
                         failures.append(f"{name} {arguments}: {said[:300]}")
+                    else:
+                        counts[f"agents: {'refused' if answer.is_error else 'answered'}"] += 1
 
         anyio.run(scenario)
         return dict(counts), failures[:20]

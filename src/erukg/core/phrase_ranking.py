@@ -68,11 +68,10 @@ class _Meaning:
         """The pieces as places in `ids`, which are ascending and hold them all."""
         return Terms(self.pieces.indptr, np.searchsorted(ids, self.pieces.ids).astype(np.int32))
 
-    def likeness_to(self, text: NDArray[np.float32]) -> np.float32:
+    def likeness_to(self, text: NDArray[np.float32]) -> float:
         """How much more like a text than like one about nothing it is; 1 at most."""
         # All of one type: before numpy 2.2 threads other than the first make another of a number beside Python's.
-        alike: np.float32 = (self.vector @ text - np.float32(self.chance)) / np.float32(1 - self.chance)
-        return alike
+        return float((self.vector @ text - np.float32(self.chance)) / np.float32(1 - self.chance))
 
 
 class PhraseRanker:
@@ -125,7 +124,7 @@ class PhraseRanker:
                 words=np.array([_words_weight(each, mixed, inside) for each in words]),
                 meaning=covered[: len(rows)],
                 weakest=np.array([min((fits[w] for w in m.words), default=0.0) for m in meanings]),
-                likeness=np.array([m.likeness_to(encoding.vector) for m in meanings]),
+                likeness=np.array([m.likeness_to(encoding.vector) for m in meanings], np.float32),
                 present=present,
                 used=used > 0,
             )
