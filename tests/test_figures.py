@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "docs" / "results" / "runs"
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "results"]
 # Scores come in pairs ("30.1 / 28.2"), and speeds as "3.8 times".
 _SCORES = re.compile(r"(?<![\d.])\d{1,2}\.\d(?: / \d{1,2}\.\d)+(?![\d.])")
 _TIMES = re.compile(r"(?<![\d.])(\d+\.\d+) times")

@@ -68,6 +68,7 @@ APART = {
     "graph RL": "a drawing",
     "sequenceDiagram": "a drawing",
     "[erukg]\nname=erukg": "a configuration of Annif; tests/annif uses it",
+    "cost of 1,000 documents =": "a sum to fill in",
     "# nginx": "a configuration of nginx, which is not here",
     '{"id": …, "present"': "the form of a line, sketched",
     '"weight": 0.15}, …]}': "a line, shortened",
