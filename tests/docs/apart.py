@@ -1,12 +1,13 @@
 """The one table of what the test of the docs does not run, and why.
 
-A key is a part of a command line or of a block; the first that fits counts. What stands here is still looked at: a command
-line of `erukg` must be one that `erukg` understands, and the options of a Python program must be in its source.
+A key is a part of a command line or of a block; the first that fits counts. What stands here is still looked at: a
+command line of `erukg` must be one that `erukg` understands, and the options of a Python program must be in its source.
+What would use the output of a command that is not run is not run either.
 """
 
 from __future__ import annotations
 
-__all__ = ["APART", "ONLY_SLOW", "PRESENT_NAMES"]
+__all__ = ["APART", "LANGUAGES_APART", "ONLY_SLOW", "PRESENT_NAMES", "PROGRAMS_APART"]
 
 ENGINE = "an engine that is not here; tests/engines runs those that can be had"
 FRAMEWORK = "a framework in an environment of its own; tests/doors runs this block there (`pytest -m doors`)"
@@ -16,9 +17,8 @@ APART = {
     # Set-up
     "python3 -m venv": "an environment is made from nothing; the last line of .ci/run is this very line",
     "pytest tests/": "tests of their own",
-    "docker ": "a container engine",
     # Programs that go on until they are stopped
-    "erukg serve": "runs until it is stopped; the requests of the page are answered by the same application, in process",
+    "erukg serve": "runs until it is stopped; the page's requests are answered by the same application, in process",
     "erukg mcp": "runs until it is stopped; tests/doors/test_mcp.py starts it",
     "StdioServerParameters(": "starts `erukg mcp`; tests/doors/test_mcp.py runs this block",
     # Machines that are not here
@@ -28,7 +28,6 @@ APART = {
     "ray.data.read_parquet": "a bucket; tests/integrations runs this function on a local folder",
     "localhost:9200": ENGINE,
     "localhost:8983": ENGINE,
-    "bin/run.sh io.anserini": ENGINE,
     "import psycopg": ENGINE,
     "import jpype": ENGINE,
     # Frameworks
@@ -43,8 +42,6 @@ APART = {
     "erukg.training": TRAINED,
     "evaluate annif": "Annif, in an environment of its own; tests/annif",
     "evaluate subjects": "a learned ranking and Annif's predictions; tests/evaluation",
-    "--ranking ranking": "a ranking that `erukg train suggest` has learned; tests/training/test_suggest_training.py",
-    "--model ranked": "a ranking that `erukg train ranker` has learned; tests/training/test_ranker_command.py",
     "--semantic MODEL": "a model that is a download; tests/evaluation",
     "copyrnn:": "a trained baseline; tests/baselines",
     "autokeygen:": "a trained baseline; tests/baselines",
@@ -65,14 +62,24 @@ APART = {
     "collection calibrate": "asks for 200 documents and more; tests/collection",
     "remove mine/ ID": "ids that only a reader has; tests/collection",
     # What is shown and not run
-    "graph RL": "a drawing",
-    "sequenceDiagram": "a drawing",
     "[erukg]\nname=erukg": "a configuration of Annif; tests/annif uses it",
     "cost of 1,000 documents =": "a sum to fill in",
     "# nginx": "a configuration of nginx, which is not here",
     '{"id": …, "present"': "the form of a line, sketched",
     '"weight": 0.15}, …]}': "a line, shortened",
 }
+
+#: Programs that are not run wherever they stand.
+PROGRAMS_APART = {
+    "docker": "a container engine",
+    "ray": "a cluster",
+    "openssl": "makes a key, another one each time",
+    "git": "a network",
+    "bin/run.sh": ENGINE,
+}
+
+#: Languages of blocks that nothing runs.
+LANGUAGES_APART = {"mermaid": "a drawing"}
 
 #: Run in the slow tier alone.
 ONLY_SLOW = ("evaluate readers", "evaluate retrieval", "evaluate case", "textrank")

@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _SHELL = {"sh", "bash", "shell", "console"}
 _PROGRAMS = re.compile(
-    r"(\$ |(erukg|curl|pip|pipx|uvx?|python3?|pytest|docker|cat|gzip|printf|echo|mkdir|cd|cp|git|ray|while|bin/\S+|"
+    r"(\$ |(erukg|curl|pip|pipx|uvx?|python3?|pytest|docker|openssl|cat|gzip|printf|echo|mkdir|cd|cp|ls|"
+    r"git|ray|while|bin/\S+|"
     r"\.venv/\S+|[A-Z_]+=\S+ \S+)( |$))"
 )
 # What mkdocs indents and CommonMark takes for code: tabs and admonitions.
@@ -31,6 +32,7 @@ class Block:
     """`language`: python, shell, json, or what the fence says; `text` for what shows output or a sketch.
 
     follows  nothing but blank lines stands between it and the block before
+    title    the name of the file that it is
     """
 
     page: str
@@ -38,6 +40,7 @@ class Block:
     language: str
     code: str
     follows: bool = False
+    title: str | None = None
 
     @property
     def place(self) -> str:
@@ -70,7 +73,9 @@ def _blocks(page: str, text: str, before: int) -> Iterator[Block]:
             yield from _blocks(page, textwrap.dedent(token.content), line - 1)
         else:
             follows = end >= 0 and not "".join(lines[end : token.map[0]]).strip()
-            yield Block(page, line, _language(token.info, token.content), token.content, follows)
+            title = re.search(r'title="([\w./-]+)"', token.info)
+            language = _language(token.info, token.content)
+            yield Block(page, line, language, token.content, follows, None if title is None else title[1])
         end = token.map[1]
 
 

@@ -82,5 +82,8 @@ def write_inputs(folder: Path) -> None:
     _lines(folder / "small.predictions.jsonl", [{"id": row["id"], "predictions": row["keyphrases"]} for row in gold])
     notes = next(one for one in blocks_of(ROOT / "docs" / "suggest.md") if one.code.startswith('{"id": "n1"'))
     (folder / "notes.jsonl").write_text(notes.code, "utf-8")
+    for path in (ROOT / "examples").iterdir():
+        if not (folder / path.name).exists():
+            shutil.copy(path, folder / path.name)
     (folder / "examples").symlink_to(ROOT / "examples")
     (folder / "tests").symlink_to(ROOT / "tests")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from nbclient import NotebookClient
 __all__ = ["NOTEBOOKS", "executed", "texts"]
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
@@ -34,7 +36,7 @@ def texts(cell: Any) -> str:
     out = ""
     for output in cell.get("outputs", ()):
         if output["output_type"] == "stream" and output["name"] == "stdout":
-            out += output["text"]
+            out += _COLOURS.sub("", output["text"])
         elif output["output_type"] == "execute_result":
             out += output["data"]["text/plain"]
     return out
@@ -46,7 +48,8 @@ def _stored(notebook: Any) -> Any:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             kept = [one for one in cell.outputs if one.output_type != "stream"]
-            if printed := "".join(one.text for one in cell.outputs if one.get("name") == "stdout"):
+            printed = "".join(one.text for one in cell.outputs if one.get("name") == "stdout")
+            if printed := _COLOURS.sub("", printed):
                 kept.insert(0, nbformat.v4.new_output("stream", name="stdout", text=printed))
             cell.outputs = kept
     notebook.metadata.language_info = {"name": "python"}

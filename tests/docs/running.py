@@ -12,21 +12,23 @@ import shutil
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import typer
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from docs.apart import APART, ONLY_SLOW
+from docs.apart import APART, LANGUAGES_APART, ONLY_SLOW, PROGRAMS_APART
 from docs.blocks import ROOT, Block, Command, commands_of
 from docs.comparing import difference
 from erukg.cli import app
 
 __all__ = ["Page", "Wrong", "parses"]
 
-_PLAIN = {"cat", "printf", "echo", "mkdir", "gzip", "cp", "head", "ls"}
+_PLAIN = set("cat printf echo mkdir gzip cp cut head tail ls sort uniq grep sed wc".split())
 _EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 _REQUEST = re.compile(r"(?:http://)?(?:localhost|127\.0\.0\.1):8000(/\S*)")
 
@@ -66,16 +68,34 @@ def _globbed(words: list[str]) -> list[str]:
 
 @dataclass
 class Page:
-    """`used` are the reasons of the table that applied, `ran` how many blocks and command lines were run."""
+    """What a reader has got so far.
+
+    names    of Python
+    printed  by the block or command before; None where there was none, "…" where it was not run
+    said     on standard error, by the last command
+    lacking  files that a command would have made which was not run
+    serve    the last command line that starts the service
+    """
 
     slow: bool = False
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
-    used: set[str] = field(default_factory=set)
-    ran: int = 0
     printed: str | None = None
+    said: str = ""
+    lacking: set[str] = field(default_factory=set)
     serve: list[str] = field(default_factory=list)
 
+    def write(self, blocks: list[Block]) -> None:
+        """The files that the page shows; a folder among them holds nothing else."""
+        files = {Path(block.title): block.code for block in blocks if block.title is not None}
+        for folder in {path.parts[0] for path in files if len(path.parts) > 1}:
+            shutil.rmtree(folder, ignore_errors=True)
+        for path, code in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(code, "utf-8")
+
     def run(self, block: Block) -> None:
+        if block.title is not None or block.language in LANGUAGES_APART:
+            return
         if block.language == "shell":
             for command in commands_of(block.code):
                 try:
@@ -83,8 +103,8 @@ class Page:
                 except Exception as error:
                     raise Wrong(f"{block.place}: {command.line}\n{error}") from error
             return
-        if self._apart(block.code):
-            self.printed = None
+        if _apart(block.code):
+            self.printed = "…"
             if block.language == "python":
                 compile(block.code, block.place, "exec")
             return
@@ -97,7 +117,7 @@ class Page:
         if block.language == "python":
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile(block.code, block.place, "exec"), self.names)
-            self.printed, self.ran = out.getvalue(), self.ran + 1
+            self.printed = out.getvalue()
         elif block.language == "json" and not (block.follows and self.printed is not None):
             try:
                 json.loads(block.code)
@@ -105,25 +125,21 @@ class Page:
                 for line in block.code.splitlines():
                     json.loads(line)
         elif self.printed is not None:
-            _compare(block.code, self.printed)
+            if self.printed != "…":
+                _compare(block.code, self.printed)
             self.printed = None
         else:
             raise Wrong("neither code nor the output of any: run it, or give the reason in tests/docs/apart.py")
 
-    def _apart(self, code: str) -> bool:
-        reason = next((key for key in APART if key in code), None)
-        if reason is not None:
-            self.used.add(reason)
-        return reason is not None
-
     def _command(self, command: Command) -> None:
-        self.printed = None
+        self.printed = "…"
         words = command.words
         if words[0] == "pip" or words[:3] == ["python", "-m", "pip"]:
             for extras in re.findall(r"erukg\[([^]]*)\]", command.line):
                 assert set(extras.split(",")) <= _EXTRAS, f"there is no such extra: {extras}"
             return
-        if self._apart(command.line):
+        lacking = self.lacking & {word.rstrip("/") for word in words}
+        if _apart(command.line) or words[0] in PROGRAMS_APART or lacking:
             self._look_at(command)
             return
         if any(part in command.line for part in ONLY_SLOW) and not self.slow:
@@ -134,14 +150,14 @@ class Page:
         data = b""
         for stage in stages:
             data = self._stage(stage, data)
-        self.ran += 1
         if target is not None:
             Path(target).write_bytes(data)
             return
         self.printed = data.decode()
         shown = "\n".join(command.shown).strip("\n")
-        if shown:
-            _compare(shown, self.printed)
+        # On a terminal both come together, in the order of the command.
+        if shown and all(difference(shown, text) for text in (self.printed, self.said + self.printed)):
+            _compare(shown, self.printed + self.said)
 
     def _stage(self, words: list[str], data: bytes) -> bytes:
         if words[0] == "erukg":
@@ -149,6 +165,7 @@ class Page:
             if done.exception is not None and not isinstance(done.exception, SystemExit):
                 raise done.exception
             assert done.exit_code == 0, f"exit code {done.exit_code}: {done.stderr}"
+            self.said = done.stderr
             return bytes(done.stdout_bytes)
         if words[0] == "curl":
             return self._request(words[1:], data)
@@ -162,9 +179,11 @@ class Page:
         words = [word for word in command.words if not re.fullmatch(r"[A-Z_]+=\S*", word)]
         if words[0] == "erukg":
             parses(words[1:])
+            made = [word for before, word in pairwise(words) if before in ("-o", "--output")]
+            self.lacking |= {word.rstrip("/") for word in made}
             if words[1] == "serve":
                 self.serve = words
-        elif words[0] in ("python", "python3") and words[1:2] != ["-m"] or words[1:2] == ["-m"] and words[2] != "venv":
+        elif words[0] == "python":
             module = words[2].replace(".", "/") if words[1] == "-m" else words[1].removesuffix(".py")
             places = [ROOT / f"{top}{module}{end}" for top in ("", "src/") for end in (".py", "/__main__.py")]
             (found,) = [place for place in places if place.is_file()]
@@ -181,7 +200,7 @@ class Page:
         from erukg.serving.service import Service
         from erukg.serving.subjects import load_subjects
 
-        headers, body, method, path = {}, b"", None, None
+        headers, body, method, path, files = {}, b"", None, None, {}
         values = iter(words)
         for word in values:
             if word in ("-H", "--header"):
@@ -191,9 +210,12 @@ class Page:
                 value = next(values)
                 if word == "--data-urlencode":
                     name, _, value = value.partition("=")
-                    value = f"{name}={_quoted(value)}"
+                    value = f"{name}={quote(value)}"
                 given = data if value == "@-" else Path(value[1:]).read_bytes() if value[:1] == "@" else value.encode()
                 body, method = (body + b"&" if body else b"") + given, method or "POST"
+            elif word in ("-F", "--form"):
+                name, _, value = next(values).partition("=@")
+                files[name], method = (value, Path(value).read_bytes()), "POST"
             elif word in ("-X", "--request"):
                 method = next(values)
             elif found := _REQUEST.fullmatch(word):
@@ -204,17 +226,16 @@ class Page:
         limits = ServiceLimits()
         jobs = JobStore(Path(os.getcwd()) / "jobs", limits)  # noqa: PTH109
         service = Service(generator, subjects=load_subjects(generator, vocabularies), jobs=jobs, limits=limits)
-        headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
+        if not files:
+            headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
         with TestClient(create_app(service), base_url="http://localhost:8000") as client:
-            answer = client.request(method or "GET", path, headers=headers, content=body)
+            answer = client.request(method or "GET", path, headers=headers, content=body or None, files=files or None)
         assert answer.status_code < 300, answer.text
         return answer.content
 
 
-def _quoted(text: str) -> str:
-    from urllib.parse import quote
-
-    return quote(text)
+def _apart(code: str) -> bool:
+    return any(key in code for key in APART)
 
 
 def _compare(shown: str, printed: str) -> None:
