@@ -134,6 +134,7 @@ STEPS: tuple[Step, ...] = (
             "erukg-generate:model=tiny,complete",
             "erukg-generate:model={base}",
             "erukg-generate:absent_learned=0",
+            "erukg-generate:complete,absent_composed=0",
         ),
     ),
     Step(
