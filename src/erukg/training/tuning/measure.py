@@ -56,10 +56,10 @@ class Gain:
         gap = self.difference
         return {
             "documents": self.documents,
-            "before": round(self.before, 4),
-            "after": round(self.after, 4),
-            "difference": round(gap.difference, 4),
-            "interval": [round(gap.low, 4), round(gap.high, 4)],
+            "before": round(self.before, 6),
+            "after": round(self.after, 6),
+            "difference": round(gap.difference, 6),
+            "interval": [round(gap.low, 6), round(gap.high, 6)],
         }
 
 
