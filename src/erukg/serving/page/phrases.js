@@ -47,8 +47,8 @@ export function phraseList(found, kind, { choose, point, shared, rated }) {
 
 // Other forms in the text that the phrase stands for, or the words that an absent one was made of.
 function variantsLine(variants, kind) {
-  const lead = kind === "absent" ? "for" : "also:";
-  return variants?.length > 0 && el("p", { class: "also", dir: "auto" }, `${lead} ${variants.join(", ")}`);
+  const line = kind === "absent" ? `the text says “${variants?.[0]}”` : `also: ${variants?.join(", ")}`;
+  return variants?.length > 0 && el("p", { class: "also", dir: "auto" }, line);
 }
 
 function sourcesLine(sources) {
