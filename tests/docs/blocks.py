@@ -17,8 +17,8 @@ from test_tasks import PAGES as TASKS
 __all__ = ["PAGES", "ROOT", "Block", "Command", "blocks_of", "commands_of"]
 
 ROOT = Path(__file__).parents[2]
-#: Every page a reader sees but those of `test_tasks`, which writes their output too; `docs/results` is made by a command
-#: of its own, but has a block too.
+#: Every page a reader sees but those of `test_tasks`, which writes their output too; `docs/results` is made by a
+#: command of its own, but has a block too.
 PAGES = [ROOT / "README.md", *sorted(set((ROOT / "docs").rglob("*.md")) - set(TASKS))]
 _SHELL = {"sh", "bash", "shell", "console"}
 _PROGRAMS = re.compile(
