@@ -17,8 +17,9 @@ from erukg.collection.build import build_encoded
 Open = Callable[..., Sheet]
 
 
-def _report(collection: Path, output: Path, *files: Path) -> str:
-    command = [sys.executable, "-m", "erukg.cli", "report", "-o", output, "--collection", collection, *files]
+def _report(collection: Path | None, output: Path, *files: Path) -> str:
+    chosen = [] if collection is None else ["--collection", collection]
+    command = [sys.executable, "-m", "erukg.cli", "report", "-o", output, *chosen, *files]
     subprocess.run([str(part) for part in command], check=True, capture_output=True)
     return output.as_uri()
 
@@ -56,6 +57,22 @@ def test_a_report_shows_documents_and_their_map(
         page.select_option("#document-export select", "json")
         page.click("#document-export >> text=Download")
     assert json.loads(Path(waiting.value.path()).read_text())["id"] == "doi:10.5555/field.1"
+
+
+def test_what_the_text_says_in_other_words(sheet: Open, tmp_path: Path) -> None:
+    text = tmp_path / "nurses.txt"
+    text.write_text(
+        "Sleep and shift work: a cohort study\nWe studied the risk of type 2 diabetes and the control of blood glucose "
+        "among nurses who work at night. Shift workers had a higher risk of type 2 diabetes than day workers, and the "
+        "quality of sleep explained a part of it. Melatonin, insulin resistance and circadian rhythms were measured "
+        "twice a year in 2,310 participants over six years."
+    )
+    page = sheet(_report(None, tmp_path / "report.html", text)).ready().page
+    page.wait_for_selector("#reading mark")
+    made = page.locator(".phrase-list.absent li", has_text="sleep quality")
+    assert "the text says “quality of sleep”" in made.inner_text()
+    made.locator("button.phrase").click()
+    assert "Not in the text, which says “quality of sleep”." in page.inner_text("#explanation")
 
 
 def test_nothing_in_a_report_runs(sheet: Open, collection: Path, tmp_path: Path) -> None:
