@@ -56,5 +56,7 @@ def bomb(megabytes: int = 400) -> bytes:
 
 
 def endless(count: int = 400_000) -> bytes:
-    """Small in bytes, and long in the reading: a stream of operators without end."""
-    return pdf([zlib.compress(b"BT /F1 12 Tf " + b"(a) Tj " * count + b"ET", 9)] * 20)
+    """Small in bytes, and long in the reading: a stream of operators without end, and without text, of which too much
+    would end the reading before its time is over.
+    """
+    return pdf([zlib.compress(b"BT /F1 12 Tf " + b"() Tj " * count + b"ET", 9)] * 20)
