@@ -10,6 +10,8 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from erukg.serving.reference import name_of, type_in_words
+
 PAGE, DOCUMENT = "reference/http.md", "reference/openapi.json"
 
 
@@ -103,7 +105,7 @@ def _contents(contents: Mapping[str, Any]) -> str:
 def _example(contents: Mapping[str, Any], described: Mapping[str, Any]) -> tuple[str, Any]:
     kind, content = next(iter(contents.items()))
     schema = content["schema"]
-    schema = described["components"]["schemas"][_name(schema)] if "$ref" in schema else schema
+    schema = described["components"]["schemas"][name_of(schema)] if "$ref" in schema else schema
     return kind, next(iter(schema.get("examples", ())), None)
 
 
@@ -116,25 +118,6 @@ def _fields(rows: Iterable[tuple[str, Mapping[str, Any], bool]]) -> str:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """The type of a value in a few words, with links to named types."""
-    if "$ref" in schema:
-        name = _name(schema)
-        return f"[{name}](#type-{name.lower()})"
-    for joined, word in (("anyOf", " or "), ("allOf", " with ")):
-        if joined in schema:
-            return word.join(_kind(each) for each in schema[joined] if each != {})
-    if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
-    kind = schema.get("type", "any")
-    if kind == "array" and "items" in schema:
-        return f"list of {_kind(schema['items'])}"
-    if kind == "object" and isinstance(more := schema.get("additionalProperties"), Mapping):
-        return f"object of {_kind(more)}"
-    low, high = schema.get("minimum"), schema.get("maximum")
-    bounds = f" from {low} to {high}" if low is not None and high is not None else ""
-    longest = f", at most {schema['maxLength']} characters" if "maxLength" in schema else ""
-    return f"{kind}{bounds}{longest}"
-
-
-def _name(reference: Mapping[str, str]) -> str:
-    return reference["$ref"].rpartition("/")[2]
+    return type_in_words(
+        schema, link=lambda name: f"[{name}](#type-{name.lower()})", code=lambda value: f"`{value}`", plain=str
+    )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from erukg.serving.page import HEADERS
 
-__all__ = ["Reference"]
+__all__ = ["Reference", "name_of", "type_in_words"]
+
+Markup: TypeAlias = Callable[[str], str]
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -99,7 +101,7 @@ def _operation(method: str, path: str, operation: Mapping[str, Any], described: 
     shown = f"<pre>{escape(json.dumps(answered, indent=1, ensure_ascii=False))}</pre>" if answered else ""
     out.append(f"<h4>Answer</h4>{_contents(answer)}{shown}")
     errors = [
-        f"<li><code>{status}</code> {_words(described['components']['responses'][_name(each)]['description'])}</li>"
+        f"<li><code>{status}</code> {_words(described['components']['responses'][name_of(each)]['description'])}</li>"
         for status, each in operation["responses"].items()
         if "$ref" in each
     ]
@@ -115,7 +117,7 @@ def _example(contents: Mapping[str, Any], described: Mapping[str, Any]) -> tuple
     """The first media type, and the first example of what it holds, if there is one."""
     kind, content = next(iter(contents.items()))
     schema = content["schema"]
-    schema = described["components"]["schemas"][_name(schema)] if "$ref" in schema else schema
+    schema = described["components"]["schemas"][name_of(schema)] if "$ref" in schema else schema
     return kind, next(iter(schema.get("examples", ())), None)
 
 
@@ -150,30 +152,38 @@ def _fields(rows: Iterable[tuple[str, Mapping[str, Any], bool]]) -> str:
     return f'<div class="wide"><table>{"".join(cells)}</table></div>'
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
-    """The type of a value in a few words, with links to named types."""
+def type_in_words(schema: Mapping[str, Any], link: Markup, code: Markup, plain: Markup) -> str:
+    """The type of a value in a few words: named types as links, values as code and the rest in the caller's markup."""
     if "$ref" in schema:
-        name = _name(schema)
-        return f'<a href="#type-{name}">{name}</a>'
-    for joined in ("anyOf", "allOf"):
+        return link(name_of(schema))
+    for joined, word in (("anyOf", " or "), ("allOf", " with ")):
         if joined in schema:
-            word = " or " if joined == "anyOf" else " with "
-            return word.join(_kind(each) for each in schema[joined] if each != {})
+            return word.join(type_in_words(each, link, code, plain) for each in schema[joined] if each != {})
     if "enum" in schema:
-        return ", ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
+        return ", ".join(code(str(value)) for value in schema["enum"])
     kind = schema.get("type", "any")
     if kind == "array" and "items" in schema:
-        return f"list of {_kind(schema['items'])}"
+        return f"list of {type_in_words(schema['items'], link, code, plain)}"
     if kind == "object" and isinstance(more := schema.get("additionalProperties"), Mapping):
-        return f"object of {_kind(more)}"
+        return f"object of {type_in_words(more, link, code, plain)}"
     low, high = schema.get("minimum"), schema.get("maximum")
     bounds = f" from {low} to {high}" if low is not None and high is not None else ""
     longest = f", at most {schema['maxLength']} characters" if "maxLength" in schema else ""
-    return escape(f"{kind}{bounds}{longest}")
+    return plain(f"{kind}{bounds}{longest}")
 
 
-def _name(reference: Mapping[str, str]) -> str:
+def name_of(reference: Mapping[str, str]) -> str:
+    """The name of the type that a schema refers to."""
     return reference["$ref"].rpartition("/")[2]
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    return type_in_words(
+        schema,
+        link=lambda name: f'<a href="#type-{name}">{name}</a>',
+        code=lambda value: f"<code>{escape(value)}</code>",
+        plain=escape,
+    )
 
 
 def _words(text: str) -> str:

@@ -19,6 +19,8 @@ from erukg.io.publish import publish_folder, publish_text
 __all__ = [
     "MODEL_FILES",
     "ArrayWriter",
+    "add_section",
+    "claim_work",
     "list_files",
     "new_folder",
     "prepared_folder",
@@ -63,6 +65,30 @@ def write_json(path: Path, values: Any) -> None:
 def read_json(path: Path) -> Any:
     """The JSON of a file; raises OSError or ValueError."""
     return json.loads(path.read_text("utf-8"))
+
+
+def claim_work(path: Path, format: str, key: str, refusal: str) -> None:
+    """Take a folder for unfinished work: a new one, or that of the same `format` and `key`, by its meta.json.
+
+    Any other is refused, with the folder in front of the `refusal`.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    meta = {"format": format, "key": key}
+    try:
+        held = read_json(path / "meta.json")
+    except (OSError, ValueError):
+        held = None
+    if held == meta:
+        return
+    if held is not None or any(path.iterdir()):
+        raise TrainingError(f"{path} {refusal}")
+    write_json(path / "meta.json", meta)
+
+
+def add_section(card: str, section: str) -> str:
+    """A model's card with one section more, in front of that on limits if there is one."""
+    before, limits, after = card.partition("## Limits")
+    return before + section + limits + after if limits else f"{card.rstrip()}\n\n{section.rstrip()}\n"
 
 
 @contextmanager

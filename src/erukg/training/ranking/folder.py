@@ -9,7 +9,7 @@ from typing import Any
 from erukg.backends.folder import ModelFolder
 from erukg.backends.ranker_file import write_ranker
 from erukg.core.ranker import Ranker
-from erukg.training.folders import list_files, new_folder, write_json
+from erukg.training.folders import add_section, list_files, new_folder, write_json
 
 __all__ = ["write_with_ranker"]
 
@@ -44,5 +44,4 @@ def _with_section(card: str, facts: dict[str, Any]) -> str:
         f"{facts['leaves']} leaves, seed {facts['seed']}, for a collection of "
         f"{facts['collection_documents']:,} documents. No keyphrase that a person assigned was used.\n\n"
     )
-    before, limits, after = card.partition("## Limits")
-    return before + section + limits + after if limits else f"{card.rstrip()}\n\n{section.rstrip()}\n"
+    return add_section(card, section)

@@ -24,7 +24,7 @@ from erukg.core.hashing import among
 from erukg.core.inputs import BadDocument, InputDocument
 from erukg.errors import TrainingError
 from erukg.io.publish import published
-from erukg.training.folders import read_json, write_json
+from erukg.training.folders import claim_work
 
 __all__ = ["Drawn", "Hidden", "Samples", "draw", "gather_samples", "hidden_titles"]
 
@@ -112,18 +112,7 @@ def gather_samples(
     on_progress: Callable[[int], None] | None = None,
 ) -> Samples:
     """The samples of the documents, in the folder `work` part by part: the same call goes on where one was stopped."""
-    work.mkdir(parents=True, exist_ok=True)
-    meta = {"format": _FORMAT, "key": key}
-    try:
-        held = read_json(work / "meta.json")
-    except (OSError, ValueError):
-        held = None
-    if held != meta:
-        if held is not None or any(work.iterdir()):
-            raise TrainingError(
-                f"{work} holds samples of other documents or options; remove it or give another folder."
-            )
-        write_json(work / "meta.json", meta)
+    claim_work(work, _FORMAT, key, "holds samples of other documents or options; remove it or give another folder.")
     parts: list[Samples] = []
     for first in range(0, len(documents), _PART):
         path = work / f"part-{first:07d}.npy"

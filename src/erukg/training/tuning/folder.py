@@ -8,7 +8,7 @@ from typing import Any
 
 from erukg.backends.folder import ModelFolder
 from erukg.training.export.folder import write_model_folder
-from erukg.training.folders import list_files, new_folder, read_json, write_json
+from erukg.training.folders import add_section, list_files, new_folder, read_json, write_json
 from erukg.training.model import TermModel
 from erukg.training.tuning.restore import exact_nodes
 
@@ -73,5 +73,4 @@ def _with_section(card: str, source: str, name: str, facts: dict[str, Any]) -> s
         f"{facts['rate']:g}, seed {facts['seed']}. {measured} What is said above and below of training and figures is "
         f"that of {source}.\n\n"
     )
-    before, limits, after = card.partition("## Limits")
-    return before + section + limits + after if limits else f"{card.rstrip()}\n\n{section.rstrip()}\n"
+    return add_section(card, section)

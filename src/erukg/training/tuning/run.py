@@ -14,10 +14,10 @@ from erukg.collection import Collection, bundled_collection
 from erukg.core.document import Document
 from erukg.core.generator import Generator
 from erukg.core.results import Keyphrases
-from erukg.errors import InputError, TrainingError
+from erukg.errors import InputError
 from erukg.generator import KeyphraseGenerator
 from erukg.io import BadDocument, Limits, read_documents, source_key
-from erukg.training.folders import read_json, write_json
+from erukg.training.folders import claim_work
 from erukg.training.ranking.samples import Hidden
 from erukg.training.tuning.documents import read_parts, read_references
 from erukg.training.tuning.folder import publish, write_tuned
@@ -28,6 +28,7 @@ from erukg.training.tuning.restore import restore
 __all__ = ["TuneOptions", "TuneReport", "tune"]
 
 _FORMAT = "erukg-tuning"
+_OTHER_RUN = "holds a run of other documents or options; remove it or give another output folder."
 OnProgress = Callable[[str, int, int], None]
 """Is told the stage, and how much of it is done."""
 
@@ -101,7 +102,7 @@ def tune(
     rows = read_documents(sources, limits=limits)
     parts = read_parts(rows, chosen.held_out, chosen.most, chosen.learning.seed, on_bad)
     referred = read_references(references, parts.train, parts.held_out)
-    _claim(work, key)
+    claim_work(work, _FORMAT, key, _OTHER_RUN)
     tell = on_progress or (lambda stage, done, total: None)
     before = _found(generator, parts.held_out, threads, tell, "before")
     wanted = wanted_of_all(generator, parts.held_out, threads)
@@ -137,23 +138,6 @@ def tune(
 def _open(collection: str | Path | Literal[False] | None, term_space: str) -> Collection | None:
     path = bundled_collection(term_space) if collection is None else collection
     return None if path is None or path is False else Collection.open(path)
-
-
-def _claim(work: Path, key: str) -> None:
-    """Take the folder of a run that is new, or is that of the same call."""
-    work.mkdir(parents=True, exist_ok=True)
-    meta = {"format": _FORMAT, "key": key}
-    try:
-        held = read_json(work / "meta.json")
-    except (OSError, ValueError):
-        held = None
-    if held == meta:
-        return
-    if held is not None or any(work.iterdir()):
-        raise TrainingError(
-            f"{work} holds a run of other documents or options; remove it or give another output folder."
-        )
-    write_json(work / "meta.json", meta)
 
 
 def _found(
