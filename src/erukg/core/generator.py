@@ -24,6 +24,7 @@ from erukg.core.notices import LanguageOf, notices_of, unlike_collection, withho
 from erukg.core.ranking import Ranked, rank_pool
 from erukg.core.results import Keyphrase, Keyphrases
 from erukg.core.runner import Request, Runner, SerialRunner
+from erukg.core.scoring import top_neighbour_candidates
 from erukg.core.settings import Settings
 from erukg.core.streams import Answer, attempt, or_error
 from erukg.core.tagging import Tagger
@@ -145,8 +146,8 @@ class Generator:
             # A superset of the neighbour candidates that can be chosen: being in C_x as well only moves others down.
             phrases = neighbourhood.phrase_ids
             if len(phrases) > settings.neighbour_candidates:
-                order = np.argsort(-neighbourhood.phrase_shares, kind="stable")
-                phrases = phrases[order[: settings.neighbour_candidates]]
+                shares = neighbourhood.phrase_shares.astype(np.float64)
+                phrases = phrases[top_neighbour_candidates(shares, settings.neighbour_candidates)]
             wanted.append(self.background.glossary.terms(phrases).ids)
         return Prepared(given.id, document, pieces, neighbourhood, _distinct(np.concatenate(wanted)))
 

@@ -104,17 +104,21 @@ def document_phraseness(counts: Ints, by_frequency: bool) -> Floats:
 
 def top_neighbour_candidates(phraseness: Floats, limit: int) -> Ints:
     """Top_limit(C_N(x), P_pn): their indices, best first; equal ones in the order given."""
-    return np.argsort(-phraseness, kind="stable")[:limit].astype(np.int64)
+    return _highest(phraseness, np.arange(len(phraseness)), limit)
 
 
 def best(scores: Floats, limit: int) -> Ints:
     """The `limit` highest scores above 0: their indices, best first; equal ones in the order given."""
-    above = np.flatnonzero(scores > 0)
-    if 0 < limit < len(above) // 2:
-        # Only what can be among them is worth sorting.
-        lowest = np.partition(scores[above], len(above) - limit)[len(above) - limit]
-        above = above[scores[above] >= lowest]
-    return above[np.argsort(-scores[above], kind="stable")[:limit]]
+    return _highest(scores, np.flatnonzero(scores > 0), limit)
+
+
+def _highest(values: Floats, among: Ints, limit: int) -> Ints:
+    """Those `among` the indices, ascending, that have the `limit` highest values, best first."""
+    if 0 < limit < len(among) // 2:
+        # Only what can be one of them is worth sorting.
+        lowest = np.partition(values[among], len(among) - limit)[len(among) - limit]
+        among = among[values[among] >= lowest]
+    return among[np.argsort(-values[among], kind="stable")[:limit]]
 
 
 def product(factors: Mapping[str, Floats]) -> Floats:

@@ -93,7 +93,7 @@ class Settings:
         400, 0, 10_000, "N: how many similar documents of the collection are consulted", paper=100
     )
     neighbour_candidates: int = _number(
-        1000, 0, 100_000, "how many of the neighbours' phrases are considered", paper=100
+        400, 0, 100_000, "how many of the neighbours' phrases are considered", paper=100
     )
     frequency: bool = _switch(
         True, "P(c|C_x) in proportion to how often c stands in the text, instead of 1/|C_x|", paper=False
