@@ -22,8 +22,9 @@ from erukg.core.settings import Settings
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.5]), max_size=40), st.integers(0, 45))
 def test_the_best_are_those_of_a_full_sort(values: list[float], limit: int) -> None:
     scores = np.array(values)
-    order = [i for i in sorted(range(len(values)), key=lambda i: -values[i]) if values[i] > 0]
-    assert scoring.best(scores, limit).tolist() == order[:limit]
+    order = sorted(range(len(values)), key=lambda i: -values[i])
+    assert scoring.best(scores, limit).tolist() == [i for i in order if values[i] > 0][:limit]
+    assert scoring.top_neighbour_candidates(scores, limit).tolist() == order[:limit]
 
 
 def combined(
