@@ -34,8 +34,7 @@ def spoil_model(model: Path, out: Path, part: str, seed: int = 0) -> Path:
     return out
 
 
-def _spoil_encoder(folder: Path, shuffle: Shuffle) -> Path:
-    file = folder / "encoder.int8.onnx"
+def _spoil_graph(file: Path, shuffle: Shuffle) -> Path:
     graph = onnx.load(str(file))
     for tensor in graph.graph.initializer:
         values = numpy_helper.to_array(tensor)
@@ -62,9 +61,10 @@ def _rewrite(file: Path, change: Callable[[str, NDArray[Any]], NDArray[Any]]) ->
 
 #: The files of a model that can be spoilt: what does it, and returns the file.
 SPOILS: Mapping[str, Callable[[Path, Shuffle], Path]] = {
-    "encoder": _spoil_encoder,
+    "encoder": lambda folder, shuffle: _spoil_graph(folder / "encoder.int8.onnx", shuffle),
     "head": _spoil_head,
     "ranker": _spoil_ranker,
+    "tagger": lambda folder, shuffle: _spoil_graph(folder / "tagger.onnx", shuffle),
 }
 
 

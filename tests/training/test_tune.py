@@ -31,6 +31,7 @@ from erukg.training.tuning.run import TuneOptions, TuneReport, tune
 from tiny import NOUNS, write_corpus
 from tiny_bert import write_bert
 from tiny_ranker import write_ranked
+from tiny_tagger import give_tagger
 
 STEPS = 60
 COUNT, ASIDE = 400, 100
@@ -215,16 +216,16 @@ def test_the_command_tells_what_it_gained(documents: Path, model: Path, collecti
     assert 220 < taught < 300
 
 
+def classes(folder: Path) -> Any:
+    """Those that a model gives to the words of some texts."""
+    backend = OnnxBackend.load(folder)
+    pieces = (backend.pieces(Document.parse(row["text"]).words) for row in make_rows(40, seed=5))
+    return np.concatenate([backend.encode(each, backend.every_term[:1]).tags for each in pieces])
+
+
 def test_words_keep_their_classes(documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a model in which words of all kinds have many classes, as it is held to them and as it is not."""
     model = write_bert(tmp_path / "model")
-    texts = [row["text"] for row in make_rows(40, seed=5)]
-
-    def classes(folder: Path) -> Any:
-        backend = OnnxBackend.load(folder)
-        pieces = (backend.pieces(Document.parse(text).words) for text in texts)
-        return np.concatenate([backend.encode(each, backend.every_term[:1]).tags for each in pieces])
-
     kept = []
     for name, weight in (("held", learning_module._TAGS), ("free", 0.0)):
         monkeypatch.setattr(learning_module, "_TAGS", weight)
@@ -232,6 +233,19 @@ def test_words_keep_their_classes(documents: Path, tmp_path: Path, monkeypatch: 
         kept.append(np.mean(classes(tmp_path / name) == classes(model)))
     assert kept[0] > 0.9
     assert kept[0] > kept[1] + 0.05
+
+
+def test_a_tagger_of_words_comes_along_and_the_tag_head_is_left_alone(documents: Path, tmp_path: Path) -> None:
+    model = give_tagger(write_bert(tmp_path / "model", "int8"))
+    run(documents, tmp_path / "mine", model, None, anyway=True)
+    assert np.array_equal(classes(tmp_path / "mine"), classes(model))
+    source, mine = ModelFolder.open(model), ModelFolder.open(tmp_path / "mine")
+    assert mine.tagger.read_bytes() == source.tagger.read_bytes()
+    assert mine.config["tagger"] == source.config["tagger"]
+    before, after = restore(source).state_dict(), restore(mine).state_dict()
+    moved = [name for name in before if not torch.equal(before[name], after[name])]
+    assert any(name.startswith("cls.") for name in moved)
+    assert not any(name.startswith("tag.") for name in moved)
 
 
 def test_a_rate_that_collapses_the_model_is_named(documents: Path, model: Path, tmp_path: Path) -> None:

@@ -164,8 +164,10 @@ def unpack(packed: Packed, encodings: PackedEncodings, pieces: Sequence[Pieces])
     term = word = 0
     counts = zip(packed.term_counts.tolist(), packed.word_counts.tolist(), pieces, strict=True)
     for i, (terms, words, text) in enumerate(counts):
-        tags = np.zeros(len(text.starts) - 1, np.int8)
-        tags[text.starts[1:] > text.starts[:-1]] = encodings.tags[word : word + words]
+        tags = text.tags
+        if tags is None:
+            tags = np.zeros(len(text.starts) - 1, np.int8)
+            tags[text.starts[1:] > text.starts[:-1]] = encodings.tags[word : word + words]
         out.append(Encoding(encodings.weights[term : term + terms], tags, encodings.vectors[i]))
         term, word = term + terms, word + words
     return out

@@ -33,7 +33,8 @@ class ModelFolder:
     """A checked model folder: its configuration and the paths of its parts.
 
     The layout is `config.json`, `tokenizer.json`, `head.safetensors` and `encoder.int8.onnx` or `encoder.onnx`, and
-    `ranker.safetensors` in a model that has learned to rank absent phrases.
+    `ranker.safetensors` in a model that has learned to rank absent phrases and `tagger.onnx` in one with a tagger of
+    words.
     `term_space` is the fingerprint of the model whose term weights this one was taught to give, its own otherwise:
     models of one term space read the same collections.
     """
@@ -93,10 +94,19 @@ class ModelFolder:
         return self.path / "ranker.safetensors"
 
     @property
+    def tagger(self) -> Path:
+        return self.path / "tagger.onnx"
+
+    @property
+    def has_tagger(self) -> bool:
+        return self.config.get("tagger") is not None
+
+    @property
     def _parts(self) -> tuple[Path, ...]:
         """The files that running the model reads."""
         ranker = () if self.config.get("ranker") is None else (self.ranker,)
-        return (self.tokenizer, self.head, self.graph, *ranker)
+        tagger = (self.tagger,) if self.has_tagger else ()
+        return (self.tokenizer, self.head, self.graph, *ranker, *tagger)
 
     def _check_sizes(self) -> None:
         listed = self.config.get("files")
@@ -240,7 +250,8 @@ def download_model(name: str, revision: str | None, more: Sequence[str] = (), **
     if revision is None:
         raise ModelError(f"Say which version of '{name}' to download, as hub:{name}@REVISION: a commit or a tag.")
     hub = require("huggingface_hub", "hub", "A model of the Hugging Face hub")
-    patterns = ["README.md", "config.json", "tokenizer.json", "head.safetensors", "ranker.safetensors", "encoder*.onnx"]
+    patterns = ["README.md", "config.json", "tokenizer.json", "head.safetensors", "ranker.safetensors"]
+    patterns += ["encoder*.onnx", "tagger.onnx"]
     try:
         return Path(hub.snapshot_download(name, revision=revision, allow_patterns=[*patterns, *more], **options))
     except Exception as error:  # the hub client raises many unrelated kinds; all mean the same to the caller

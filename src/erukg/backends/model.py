@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from erukg.backends.folder import ModelFolder, find_model, lasting_name
 from erukg.backends.ranker_file import read_ranker
 from erukg.backends.vocabulary import Vocabulary
+from erukg.backends.word_tagger import WordTagger
 from erukg.core.backend import INNER, MARK, WORD, Encoding, Pieces
 from erukg.core.neighbours import Terms
 from erukg.core.word_classes import CLASSES
@@ -74,6 +76,7 @@ class ModelBackend(ABC):
         self.hidden_size = folder.hidden_size
         self.window = folder.window
         self.ranker = read_ranker(folder)
+        self._tagger = WordTagger(folder.tagger) if folder.has_tagger else None
 
     @classmethod
     @abstractmethod
@@ -92,8 +95,9 @@ class ModelBackend(ABC):
         return self  # nothing in it ever changes
 
     def pieces(self, words: Sequence[str]) -> Pieces:
-        """The word pieces of each word of a text."""
-        return self.vocabulary.pieces(words)
+        """The word pieces of each word of a text, and its class where the model has a tagger of words."""
+        found = self.vocabulary.pieces(words)
+        return found if self._tagger is None else replace(found, tags=self._tagger.classes(words))
 
     def phrase_terms(self, phrases: Sequence[str]) -> Terms:
         """The word pieces c_i of each phrase c."""

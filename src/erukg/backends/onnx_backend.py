@@ -73,10 +73,12 @@ class OnnxBackend(ModelBackend):
         peaks = self._peaks_of([states for states, _, _ in runs], self._table)
         out = []
         for pieces, (_, parts, vector), peak in zip(texts, runs, peaks, strict=True):
-            tags = np.zeros(len(pieces.starts) - 1, np.int8)
-            filled = np.flatnonzero(pieces.starts[1:] > pieces.starts[:-1])
-            # Position 0 is [CLS].
-            tags[filled] = self._classes(parts, pieces.starts[filled] + 1, pieces.starts[filled + 1])
+            tags = pieces.tags
+            if tags is None:
+                tags = np.zeros(len(pieces.starts) - 1, np.int8)
+                filled = np.flatnonzero(pieces.starts[1:] > pieces.starts[:-1])
+                # Position 0 is [CLS].
+                tags[filled] = self._classes(parts, pieces.starts[filled] + 1, pieces.starts[filled + 1])
             out.append(Encoding(self._weights(peak, self.every_term), tags, _normed(vector)))
         return out
 
@@ -88,7 +90,7 @@ class OnnxBackend(ModelBackend):
         """
         rows = self._table if self._asks_for_all(terms) else self.head.rows(terms)
         peaks = np.full(len(terms), -np.inf, np.float32)
-        tags = np.zeros(len(pieces.starts) - 1, np.int8)
+        tags = np.zeros(len(pieces.starts) - 1, np.int8) if pieces.tags is None else pieces.tags
         vector = np.zeros(self.hidden_size, np.float32)
         filled = np.flatnonzero(pieces.starts[1:] > pieces.starts[:-1])
         first, last = pieces.starts[filled], pieces.starts[filled + 1] - 1
@@ -103,6 +105,8 @@ class OnnxBackend(ModelBackend):
             if len(terms):
                 np.maximum(peaks, self._peaks_of([states], rows)[0], out=peaks)
             vector += pooled * (stop - start)
+            if pieces.tags is not None:
+                continue
             # Position 0 is [CLS]; a word cut by the window ends with the window.
             begins, ends = first[some] - start + 1, np.minimum(last[some], stop - 1) - start + 1
             tags[filled[some]] = self._classes(parts, begins, ends)

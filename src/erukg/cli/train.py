@@ -251,6 +251,55 @@ def ranker(
 
 @app.command()
 @options()
+def tagger(
+    sources: Annotated[list[str], Argument(help="Texts of the kinds to be read; every file counts alike.")],
+    fields: FieldOptions,
+    out: Annotated[Path, Option("--output", "-o", help="Folder to write the model with its tagger to.")],
+    model: Annotated[str | None, Option(help="Model to give it to: small, tiny or a folder. [default: small]")] = None,
+    teacher: Annotated[str, Option(help="Whose tags are learned: a model, nltk, spacy or spacy:PIPELINE.")] = "small",
+    documents: Annotated[int, Option(min=1, help="How many documents are drawn of each file, at most.")] = 30_000,
+    steps: Annotated[int, Option(min=1, help="How many steps are trained; 1,000 take a minute or two.")] = 6_000,
+    seed: Annotated[int, Option(min=0, help="The same seed and files give the same tagger.")] = 0,
+    work: Annotated[
+        Path | None, Option(help="Folder from which an interrupted run goes on. [default: OUTPUT.work]")
+    ] = None,
+    threads: Annotated[int | None, Option(min=1, help="Cores for the teacher. [default: all]")] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")] = False,
+) -> None:
+    """Learn to tell nouns, verbs and other classes of words as a larger model or a tagger does, on a CPU in minutes."""
+    require("torch", "train", "Training a tagger")
+    check_extras(sources)
+    from erukg.io.progress import progress
+    from erukg.training.words.fitting import Fit
+    from erukg.training.words.run import TaggerOptions, train_tagger
+
+    chosen = TaggerOptions(documents=documents, seed=seed, fit=Fit(steps=steps, seed=seed))
+    with progress("texts") as texts, progress("steps") as trained:
+        bars = {"texts": texts, "steps": trained}
+        report = train_tagger(
+            sources,
+            out,
+            teacher=teacher,
+            model=model,
+            options=chosen,
+            work=work,
+            overwrite=overwrite,
+            threads=threads,
+            limits=Limits(names=fields.names),
+            on_bad=lambda bad: say(f"{bad.place}: {bad.message}"),
+            on_progress=lambda kind, done, total: bars[kind].update(done, total),
+        )
+    typer.echo(
+        f"{report.words:,} words of {report.texts:,} texts taught; {report.agreement:.1%} of those in texts held out "
+        f"get the teacher's class; the model is in {out}."
+    )
+    if report.bad:
+        say(f"{report.bad} documents skipped.")
+        raise typer.Exit(SOME_SKIPPED)
+
+
+@app.command()
+@options()
 def suggest(
     sources: Annotated[list[str], Argument(help="The files that the tagged collection was built from.")],
     fields: FieldOptions,

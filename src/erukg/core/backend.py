@@ -22,10 +22,14 @@ WORD, INNER, MARK = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The word pieces of a text: word i has ids[starts[i]:starts[i + 1]], possibly none."""
+    """The word pieces of a text: word i has ids[starts[i]:starts[i + 1]], possibly none.
+
+    `tags` are the classes of the words, where the model tells them before its encoder runs.
+    """
 
     ids: NDArray[np.int32]
     starts: NDArray[np.int64]
+    tags: NDArray[np.int8] | None = None
 
 
 @dataclass(frozen=True, slots=True)

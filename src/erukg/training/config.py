@@ -85,6 +85,8 @@ class TrainConfig:
     tag_detach: bool = False
     # A model folder, or several: the student then learns the mean of their term weights.
     teacher: str | tuple[str, ...] | None = None
+    # A folder of `erukg.training.lessons`, which stands in for the teachers where documents are concerned.
+    lessons: str | None = None
     distill_scores: float = 0.0
     distill_terms: float = 0.0
     weight_decay: float = 0.01

@@ -36,13 +36,17 @@ class Group:
 
 @dataclass(slots=True)
 class TripletBatch:
-    """References [B]; B positives and B negatives in groups, whose sequence `order` restores."""
+    """References [B]; B positives and B negatives in groups, whose sequence `order` restores.
+
+    `kept` are those of the documents that keep their title.
+    """
 
     references: Group
     documents: list[Group]
     order: NDArray[np.int64]
     reference_numbers: NDArray[np.int64]
     document_numbers: NDArray[np.int64]
+    kept: NDArray[np.bool_]
     tags: TagBatch | None = None
 
 
@@ -222,16 +226,26 @@ class Batches:
         group, *_ = self._pad(data.reference_ids, begins, np.minimum(lengths, limit - 2), limit)
         documents = np.concatenate((triplets[:, 1], triplets[:, 2]))
         kept = np.concatenate((kept, kept))
-        starts, ends = data.offsets[documents], data.offsets[documents + 1]
-        titles = np.asarray(data.titles[documents], dtype=np.int64)
-        # A document that is only a title keeps it: an empty text teaches nothing.
-        starts = np.where(kept | (starts + titles >= ends), starts, starts + titles)
-        lengths = np.minimum(ends - starts, self.document_length - 2)
+        starts, lengths = self.spans(documents, kept)
         parts, order = self._by_length(lengths)
-        groups = [self._pad(data.ids, starts[p], lengths[p], self.document_length)[0] for p in parts]
+        groups = [self.documents(starts[p], lengths[p]) for p in parts]
         with_tags = self.has_tags and self.config.tag_weight and self.config.tag_batch
         tags = self.tags(step, self.config.tag_batch) if with_tags else None
-        return TripletBatch(group, groups, order, references, documents, tags)
+        return TripletBatch(group, groups, order, references, documents, kept, tags)
+
+    def spans(
+        self, documents: NDArray[np.int64], kept: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the pieces of documents begin and how many are read, of those that are `kept` with their title."""
+        starts, ends = self.data.offsets[documents], self.data.offsets[documents + 1]
+        titles = np.asarray(self.data.titles[documents], dtype=np.int64)
+        # A document that is only a title keeps it: an empty text teaches nothing.
+        starts = np.where(kept | (starts + titles >= ends), starts, starts + titles)
+        return starts, np.minimum(ends - starts, self.document_length - 2)
+
+    def documents(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Group:
+        """Documents of these `spans`, padded together."""
+        return self._pad(self.data.ids, starts, lengths, self.document_length)[0]
 
     def _cropped(self, begin: int, length: int, rng: np.random.Generator) -> tuple[int, int]:
         """A run of two to six words of a reference: as short as what people type into a search box."""

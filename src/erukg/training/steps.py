@@ -16,6 +16,7 @@ from erukg.backends.vocabulary import Vocabulary
 from erukg.training import losses
 from erukg.training.config import TrainConfig
 from erukg.training.data import Group, MlmBatch, TagBatch, TripletBatch
+from erukg.training.lessons import Lessons
 from erukg.training.model import Outputs, TermModel
 from erukg.training.pooling import padding
 
@@ -46,9 +47,15 @@ class Stepper:
     """
 
     def __init__(
-        self, config: TrainConfig, model: TermModel, teachers: Sequence[TermModel], device: torch.device
+        self,
+        config: TrainConfig,
+        model: TermModel,
+        teachers: Sequence[TermModel],
+        device: torch.device,
+        lessons: Lessons | None = None,
     ) -> None:
         self.config, self.model, self.teachers, self.device = config, model, teachers, device
+        self.lessons = lessons
 
     def _to(self, tensor: Any) -> torch.Tensor:
         moved: torch.Tensor = tensor.to(self.device, non_blocking=True)
@@ -88,8 +95,14 @@ class Stepper:
         return reference, torch.cat(documents), reference_vector, torch.cat(vectors)
 
     def _teach(self, batch: TripletBatch) -> tuple[torch.Tensor, torch.Tensor]:
-        """The mean of the teachers' term weights, of references and of documents."""
+        """The mean of the teachers' term weights, of references and of documents, which lessons may know already."""
         with torch.no_grad():
+            if self.lessons is not None:
+                with self.autocast():
+                    told = [teacher.terms(self.encode(teacher, batch.references)) for teacher in self.teachers]
+                numbers, order = self._to(batch.document_numbers), torch.argsort(self._to(batch.order))
+                known = self.lessons.terms(numbers[order], self._to(batch.kept)[order])
+                return sum(told[1:], start=told[0]) / len(told), known
             q, d, _, _ = self._represent(self.teachers[0], batch)
             for teacher in self.teachers[1:]:
                 more = self._represent(teacher, batch)

@@ -21,6 +21,7 @@ from erukg.training.config import STAGES, Stage, TrainConfig
 from erukg.training.data import Batches, TrainingData
 from erukg.training.dev_scoring import load_dev, score_documents
 from erukg.training.folders import read_json, replace_folder, write_json
+from erukg.training.lessons import Lessons
 from erukg.training.runlog import RunLog
 from erukg.training.steps import Stepper, to_tensors
 
@@ -58,7 +59,10 @@ class Trainer:
         teachers = [load_base(folder)[0].to(self.device).eval().requires_grad_(False) for folder in config.teachers]
         for teacher in teachers:
             teacher.compiled = self.model.compiled
-        self.stepper = Stepper(config, self.model, teachers, self.device)
+        if config.lessons and not teachers:
+            raise SettingsError("Lessons are of documents alone; name the 'teacher' of references and 'distill_terms'.")
+        lessons = Lessons(config.lessons, self.data, self.device) if config.lessons else None
+        self.stepper = Stepper(config, self.model, teachers, self.device, lessons)
         self.batches = Batches(self.data, config, self.model.shape.max_positions)
         self.dev = load_dev(self.data.folder / "dev", config.dev_docs, self.data.vocabulary)
         self.state = State()

@@ -21,8 +21,8 @@ license: {licence}
 # {name}
 
 Term-importance model for keyphrase extraction and generation (ERU-KG): one pass over a text gives the weight of every \
-vocabulary term (SPLADE: max-pooled log(1 + relu)), the word class of each word (noun, adjective, number, other) and a \
-dense vector.
+vocabulary term (SPLADE: max-pooled log(1 + relu)), the class of each word (ten of them: \
+nouns, names, adjectives, participles …) and a dense vector.
 
 {facts}
 

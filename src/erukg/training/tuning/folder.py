@@ -31,9 +31,10 @@ def write_tuned(model: TermModel, source: ModelFolder, target: Path, name: str) 
         term_space=source.term_space,
     )
     config = read_json(target / "config.json")
-    if source.config.get("ranker") is not None:
-        shutil.copy(source.ranker, target / source.ranker.name)
-        config["ranker"] = source.config["ranker"]
+    for key, path in (("ranker", source.ranker), ("tagger", source.tagger)):
+        if source.config.get(key) is not None:
+            shutil.copy(path, target / path.name)
+            config[key] = source.config[key]
     write_json(target / "config.json", {**config, "files": _files(target)})
     return target
 

@@ -1,8 +1,9 @@
 """The learning itself: titles drawn to their texts, with the original model as a leash.
 
 Only what is above the middle of the encoder moves. Embeddings and lower layers stay, so that both models share the
-cheap half of the work, and the tag head stays, with a part of the loss that holds its input where it was. Term weights
-are computed for the terms of a batch and some drawn at random, not for the whole vocabulary: a tenth of the work.
+cheap half of the work. The tag head stays, and a part of the loss holds its input where it was, unless a tagger of
+words has taken its place. Term weights are computed for the terms of a batch and some drawn at random, not for the
+whole vocabulary: a tenth of the work.
 """
 
 from __future__ import annotations
@@ -75,9 +76,15 @@ class Texts:
 
 
 class Learner:
-    """A model in training beside its original; the same seed and steps give the same weights."""
+    """A model in training beside its original; the same seed and steps give the same weights.
 
-    def __init__(self, model: TermModel, vocabulary: Vocabulary, texts: Texts, learning: Learning) -> None:
+    `tagging` is whether the encoder's tags are read, so that they have to stay.
+    """
+
+    def __init__(
+        self, model: TermModel, vocabulary: Vocabulary, texts: Texts, learning: Learning, *, tagging: bool = True
+    ) -> None:
+        self.tagging = tagging
         self.original = copy.deepcopy(model).eval().requires_grad_(False)
         self.model, self.vocabulary, self.texts, self.learning = model.train(), vocabulary, texts, learning
         self.middle = model.shape.layers // 2
@@ -91,7 +98,7 @@ class Learner:
     def _moves(self, name: str) -> bool:
         if name.startswith("bert.encoder.layer."):
             return int(name.split(".")[3]) >= self.middle
-        return name.startswith(("cls.", "tag.project."))
+        return name.startswith(("cls.", "tag.project.") if self.tagging else "cls.")
 
     def run(self, folder: Path, on_progress: Callable[[float], None] | None = None) -> int:
         """Learn to the end, from the last checkpoint in `folder` if there is one; returns the number of steps."""
@@ -193,8 +200,10 @@ class Learner:
             before = self.original.encode_on(below)
             held = self._pooled(self.original, before, wanted)
         after = self.model.encode_on(below)
-        tags = F.mse_loss(self.model.tag_pieces(after)[mask], self.original.tag_pieces(before)[mask])
-        return self._pooled(self.model, after, wanted), held, tags
+        off = torch.zeros(())
+        if self.tagging:
+            off = F.mse_loss(self.model.tag_pieces(after)[mask], self.original.tag_pieces(before)[mask])
+        return self._pooled(self.model, after, wanted), held, off
 
     @staticmethod
     def _pooled(model: TermModel, outputs: Outputs, terms: torch.Tensor) -> torch.Tensor:

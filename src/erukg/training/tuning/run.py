@@ -106,7 +106,8 @@ def tune(
     tell = on_progress or (lambda stage, done, total: None)
     before = _found(generator, parts.held_out, threads, tell, "before")
     wanted = wanted_of_all(generator, parts.held_out, threads)
-    learner = Learner(network, backend.vocabulary, _texts(generator, parts.train, referred), chosen.learning)
+    texts = _texts(generator, parts.train, referred)
+    learner = Learner(network, backend.vocabulary, texts, chosen.learning, tagging=not source.has_tagger)
     try:
         steps = learner.run(work / "checkpoints", lambda share: tell("learning", int(100 * share), 100))
     except CollapsedError:

@@ -1,0 +1,144 @@
+"""`erukg train tagger`: texts, what another tagger says of them, the network, the model folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from erukg.backends import OnnxBackend, find_model
+from erukg.backends.folder import ModelFolder
+from erukg.core.word_classes import penn_class
+from erukg.errors import InputError
+from erukg.io import BadDocument, Limits, read_documents, source_key
+from erukg.taggers import load_tagger
+from erukg.training.folders import add_section, list_files, new_folder, write_json
+from erukg.training.words.fitting import Fit, agreement, fit_words
+from erukg.training.words.network import WordNetwork, write_graph
+from erukg.training.words.texts import Classify, TaggedTexts, drawn_texts, tag_texts
+
+__all__ = ["TaggerOptions", "TaggerReport", "train_tagger"]
+
+_TITLE = "## Tagger of words"
+_NEXT = "\n## "
+_HELD_OUT = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerOptions:
+    """What the tagger is learned from and how: at most so many `documents` of each source."""
+
+    documents: int = 30_000
+    seed: int = 0
+    fit: Fit = field(default_factory=Fit)
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerReport:
+    """How many texts and words were learned from, how many documents were unreadable, and the agreement on others."""
+
+    texts: int
+    words: int
+    bad: int
+    agreement: float
+
+
+def train_tagger(
+    sources: Sequence[str | Path],
+    out: Path,
+    *,
+    teacher: str = "small",
+    model: str | Path | None = None,
+    options: TaggerOptions | None = None,
+    work: Path | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    limits: Limits | None = None,
+    on_bad: Callable[[BadDocument], None] | None = None,
+    on_progress: Callable[[str, int, int], None] | None = None,
+) -> TaggerReport:
+    """Learn what `teacher` (a model, nltk, spacy or spacy:PIPELINE) says of words; `out` gets `model` with the tagger.
+
+    Tagged texts and the state of training are kept in the folder `work` (by default beside `out`), from which the same
+    call goes on.
+    """
+    chosen = options or TaggerOptions()
+    if out.exists() and not overwrite:
+        raise InputError(f"{out} exists already; give another folder or allow overwriting it.")
+    folder = ModelFolder.open(find_model(model))
+    classify = _classify(teacher)
+    work = work or out.with_name(f"{out.name}.work")
+    tell = on_progress or (lambda *_: None)
+    parts: list[TaggedTexts] = []
+    bad = 0
+    for number, source in enumerate(sources):
+        rows = read_documents([source], limits=limits)
+        texts, unreadable = drawn_texts(rows, chosen.documents, chosen.seed, on_bad)
+        bad += unreadable
+        key = source_key([source], [teacher, chosen.documents, chosen.seed])
+        done, place = len(texts), work / f"texts-{number:03d}"
+        parts.append(tag_texts(texts, classify, place, key, threads, partial(_tell, tell, done)))
+    held, learned = zip(*map(_split, parts), strict=True) if parts else ((), ())
+    training = work / f"training-{source_key(sources, [teacher, asdict(chosen)])[:16]}"
+    network = fit_words(learned, chosen.fit, training, lambda k: tell("steps", k, chosen.fit.steps))
+    words = [len(part.classes) for part in held]
+    shares = [agreement(network, part) for part in held]
+    alike = float(np.average(shares, weights=words)) if sum(words) else 0.0
+    count, total = sum(map(len, parts)), sum(len(part.classes) for part in parts)
+    facts = {"teacher": teacher, "texts": count, "words": total, "agreement": round(alike, 4)}
+    facts |= {"steps": chosen.fit.steps, "step_words": chosen.fit.words, "rate": chosen.fit.rate, "seed": chosen.seed}
+    _write(folder, out, network, facts, overwrite=overwrite)
+    return TaggerReport(count, total, bad, alike)
+
+
+def _tell(tell: Callable[[str, int, int], None], total: int, done: int) -> None:
+    tell("texts", done, total)
+
+
+def _classify(teacher: str) -> Classify:
+    if teacher.partition(":")[0] in ("nltk", "spacy"):
+        tagger = load_tagger(teacher)
+        assert tagger is not None
+        return lambda words: np.array([penn_class(tag) for tag in tagger.tag(words)], np.int8)
+    backend = OnnxBackend.load(find_model(teacher))
+    nothing = np.empty(0, np.int32)
+    return lambda words: backend.encode(backend.pieces(words), nothing).tags
+
+
+def _split(texts: TaggedTexts) -> tuple[TaggedTexts, TaggedTexts]:
+    """The last of the texts, which were drawn by chance, and the others."""
+    count = len(texts) - round(_HELD_OUT * len(texts))
+    at = int(texts.offsets[count])
+    held = TaggedTexts(texts.traits[at:], texts.classes[at:], texts.offsets[count:] - at)
+    return held, TaggedTexts(texts.traits[:at], texts.classes[:at], texts.offsets[: count + 1])
+
+
+def _write(source: ModelFolder, out: Path, network: WordNetwork, facts: dict[str, Any], *, overwrite: bool) -> None:
+    """The model with this tagger, in place of one that it may have had; `facts` tell how it was made."""
+    source.verify()
+    with new_folder(out, overwrite) as part:
+        for name in source.config["files"]:
+            shutil.copy(source.path / name, part / name)
+        write_graph(network, part / source.tagger.name)
+        card = part / "README.md"
+        if card.is_file():
+            card.write_text(_with_section(card.read_text("utf-8"), facts), "utf-8")
+        write_json(part / "config.json", {**source.config, "tagger": facts, "files": list_files(part)})
+
+
+def _with_section(card: str, facts: dict[str, Any]) -> str:
+    if _TITLE in card:
+        head, _, rest = card.partition(_TITLE)
+        card = head + rest[rest.find(_NEXT) + 1 :] if _NEXT in rest else head
+    section = (
+        f"{_TITLE}\n\nLearned from {facts['texts']:,} texts, {facts['words'] / 1e6:.1f} million words, tagged by "
+        f"{facts['teacher']}: {facts['steps']:,} steps of {facts['step_words']:,} words, AdamW {facts['rate']:g}, "
+        f"seed {facts['seed']}. Of words in texts held out, {100 * facts['agreement']:.1f} % have the teacher's "
+        "class.\n\n"
+    )
+    return add_section(card, section)

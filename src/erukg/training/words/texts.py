@@ -1,0 +1,112 @@
+"""What a tagger of words is learned from: texts, and the class that another tagger gives to each of their words."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erukg.backends.threads import ordered_map
+from erukg.backends.word_tagger import TRAITS, traits_of
+from erukg.core.document import Document
+from erukg.core.inputs import BadDocument, InputDocument
+from erukg.errors import TrainingError
+from erukg.io.publish import published
+from erukg.training.folders import claim_work
+from erukg.training.ranking.samples import draw
+
+__all__ = ["Classify", "TaggedTexts", "drawn_texts", "tag_texts"]
+
+Classify = Callable[[Sequence[str]], NDArray[np.int8]]
+"""The class of each word of a text, by the tagger that is learned from."""
+
+_FORMAT = "erukg-tagger-texts"
+# Texts of a part: what is lost when the program is killed.
+_PART = 512
+_LONGEST = 1200  # words of a text
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedTexts:
+    """Texts end to end: text i has the words from offsets[i] to offsets[i + 1]."""
+
+    traits: NDArray[np.int16]
+    classes: NDArray[np.int8]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def drawn_texts(
+    rows: Iterable[InputDocument | BadDocument],
+    limit: int,
+    seed: int,
+    on_bad: Callable[[BadDocument], None] | None = None,
+) -> tuple[list[str], int]:
+    """`limit` texts drawn by `seed`, each once, and how many could not be read."""
+    drawn: list[tuple[int, str]] = []
+    seen: set[int] = set()
+    bad = 0
+    for row in rows:
+        if isinstance(row, BadDocument):
+            bad += 1
+            if on_bad is not None:
+                on_bad(row)
+            continue
+        number = draw(seed, row.text)
+        if number in seen or not row.text.strip():
+            continue
+        seen.add(number)
+        (heapq.heappush if len(drawn) < limit else heapq.heappushpop)(drawn, (-number, row.text))
+    return [text for _, text in sorted(drawn, reverse=True)], bad
+
+
+def tag_texts(
+    texts: Sequence[str],
+    classify: Classify,
+    work: Path,
+    key: str,
+    threads: int | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> TaggedTexts:
+    """The texts as they are learned from, in the folder `work` part by part, from which the same call goes on."""
+    claim_work(work, _FORMAT, key, "holds texts of other files or options; remove it or give another folder.")
+    parts = []
+    for first in range(0, len(texts), _PART):
+        path = work / f"part-{first:07d}.npy"
+        if not path.exists():
+            some = ordered_map(lambda text: _tagged(text, classify), texts[first : first + _PART], threads)
+            with published(path) as file:
+                np.save(file, np.concatenate([np.empty((0, TRAITS + 2), np.int16), *some]), allow_pickle=False)
+        parts.append(_read(path))
+        if on_progress is not None:
+            on_progress(min(first + _PART, len(texts)))
+    table = np.concatenate([np.empty((0, TRAITS + 2), np.int16), *parts])
+    begins = np.flatnonzero(table[:, -1])
+    return TaggedTexts(table[:, :TRAITS], table[:, TRAITS].astype(np.int8), np.append(begins, len(table)))
+
+
+def _tagged(text: str, classify: Classify) -> NDArray[np.int16]:
+    """A row for each word: its traits, its class, and whether the text begins there."""
+    words = Document.parse(text).words[:_LONGEST]
+    table = np.zeros((len(words), TRAITS + 2), np.int16)
+    if words:
+        table[:, :TRAITS] = [traits_of(word) for word in words]
+        table[:, TRAITS] = classify(words)
+        table[0, -1] = 1
+    return table
+
+
+def _read(path: Path) -> NDArray[np.int16]:
+    try:
+        table: NDArray[np.int16] = np.load(path, allow_pickle=False)
+        if table.ndim != 2 or table.shape[1] != TRAITS + 2 or table.dtype != np.int16:
+            raise ValueError("it has another shape")
+    except (OSError, ValueError, EOFError) as error:
+        raise TrainingError(f"{path} cannot be read ({error}); remove it and run the command again.") from error
+    return table
