@@ -14,7 +14,7 @@ from erukg.cli._common import SOME_SKIPPED, say
 from erukg.cli._options import FieldOptions, options
 from erukg.cli._tune import tune
 from erukg.errors import InputError, require
-from erukg.io import Limits, check_extras
+from erukg.io import BadDocument, Limits, check_extras
 
 if TYPE_CHECKING:
     from erukg.core.tagging import Tagger
@@ -26,6 +26,11 @@ _HELP = "Train a model on references and export it."
 app = typer.Typer(name="train", help=_HELP, no_args_is_help=True, rich_markup_mode=None)
 
 Files = list[Path] | None
+
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")]
+Cores = Annotated[int | None, Option(min=1, help="Cores. [default: all]")]
+Trees = Annotated[int, Option(min=1, help="How many trees are grown.")]
+AnyModel = Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: small]")]
 
 
 @app.callback(help=_HELP)
@@ -208,16 +213,16 @@ def ranker(
     sources: Annotated[list[str], Argument(help="Documents with a title and an abstract, outside the collection.")],
     fields: FieldOptions,
     out: Annotated[Path, Option("--output", "-o", help="Folder to write the model with its ranking to.")],
-    model: Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: small]")] = None,
+    model: AnyModel = None,
     collection: Annotated[Path | None, Option(help="Collection to learn for. [default: the bundled one]")] = None,
     documents: Annotated[int, Option(min=1, help="How many documents are drawn.")] = 12_000,
-    trees: Annotated[int, Option(min=1, help="How many trees are grown.")] = 150,
+    trees: Trees = 150,
     seed: Annotated[int, Option(min=0, help="The same seed and files give the same ranking.")] = 0,
     work: Annotated[
         Path | None, Option(help="Folder for samples, from which an interrupted run goes on. [default: OUTPUT.samples]")
     ] = None,
-    threads: Annotated[int | None, Option(min=1, help="Cores. [default: all]")] = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")] = False,
+    threads: Cores = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Learn to rank absent phrases from titles that are hidden, for your own collection and without labels."""
     require("lightgbm", "train", "Training a ranking")
@@ -238,15 +243,13 @@ def ranker(
             overwrite=overwrite,
             threads=threads,
             limits=Limits(names=fields.names),
-            on_bad=lambda bad: say(f"{bad.place}: {bad.message}"),
+            on_bad=_say_bad,
             on_progress=bar.update,
         )
     typer.echo(f"{report.samples} of {report.drawn} documents taught; the model is in {out}.")
     if report.inside:
         say(f"{report.inside} documents are in the collection itself and were left out.")
-    if report.bad:
-        say(f"{report.bad} documents skipped.")
-        raise typer.Exit(SOME_SKIPPED)
+    _end(report.bad)
 
 
 @app.command()
@@ -263,8 +266,8 @@ def tagger(
     work: Annotated[
         Path | None, Option(help="Folder from which an interrupted run goes on. [default: OUTPUT.work]")
     ] = None,
-    threads: Annotated[int | None, Option(min=1, help="Cores for the teacher. [default: all]")] = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")] = False,
+    threads: Cores = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Learn to tell nouns, verbs and other classes of words as a larger model or a tagger does, on a CPU in minutes."""
     require("torch", "train", "Training a tagger")
@@ -286,16 +289,14 @@ def tagger(
             overwrite=overwrite,
             threads=threads,
             limits=Limits(names=fields.names),
-            on_bad=lambda bad: say(f"{bad.place}: {bad.message}"),
+            on_bad=_say_bad,
             on_progress=lambda kind, done, total: bars[kind].update(done, total),
         )
     typer.echo(
         f"{report.words:,} words of {report.texts:,} texts taught; {report.agreement:.1%} of those in texts held out "
         f"get the teacher's class; the model is in {out}."
     )
-    if report.bad:
-        say(f"{report.bad} documents skipped.")
-        raise typer.Exit(SOME_SKIPPED)
+    _end(report.bad)
 
 
 @app.command()
@@ -310,12 +311,12 @@ def suggest(
     vocabulary: Annotated[
         Path | None, Option(help="Vocabulary of the tags: a file or a folder. [default: the collection's own tags]")
     ] = None,
-    model: Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: small]")] = None,
+    model: AnyModel = None,
     documents: Annotated[int, Option(min=1, help="How many documents the trees learn from, at most.")] = 10_000,
-    trees: Annotated[int, Option(min=1, help="How many trees are grown.")] = 300,
+    trees: Trees = 300,
     seed: Annotated[int, Option(min=0, help="The same seed and files give the same ranking.")] = 0,
-    threads: Annotated[int | None, Option(min=1, help="Cores. [default: all]")] = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")] = False,
+    threads: Cores = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Learn to rank the subjects of a vocabulary from an archive whose documents carry them, for 'erukg suggest'."""
     require("lightgbm", "train", "Training a ranking")
@@ -336,13 +337,22 @@ def suggest(
             overwrite=overwrite,
             threads=threads,
             limits=Limits(names=fields.names),
-            on_bad=lambda bad: say(f"{bad.place}: {bad.message}"),
+            on_bad=_say_bad,
             on_progress=bar.update,
         )
     typer.echo(f"{report.documents} tagged documents taught; the ranking is in {out}.")
-    if report.bad:
-        say(f"{report.bad} documents skipped.")
+    _end(report.bad)
+
+
+def _end(bad: int) -> None:
+    """Say how many documents could not be read, and end so that scripts notice."""
+    if bad:
+        say(f"{bad} documents skipped.")
         raise typer.Exit(SOME_SKIPPED)
+
+
+def _say_bad(bad: BadDocument) -> None:
+    say(f"{bad.place}: {bad.message}")
 
 
 @app.command()

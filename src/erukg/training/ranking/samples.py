@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +22,8 @@ from erukg.core.document import Document
 from erukg.core.generator import Generator
 from erukg.core.hashing import among
 from erukg.core.inputs import BadDocument, InputDocument
-from erukg.errors import TrainingError
-from erukg.io.publish import published
 from erukg.training.folders import claim_work
+from erukg.training.kept_parts import kept_parts
 
 __all__ = ["Drawn", "Hidden", "Samples", "draw", "gather_samples", "hidden_titles"]
 
@@ -33,6 +32,7 @@ _FORMAT = "erukg-ranking-samples"
 _PART = 256
 _SHORTEST = 200  # characters; shorter texts say too little without their title
 _WORDS = list(FEATURES).index("words")
+_COLUMNS = len(FEATURES) + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +113,12 @@ def gather_samples(
 ) -> Samples:
     """The samples of the documents, in the folder `work` part by part: the same call goes on where one was stopped."""
     claim_work(work, _FORMAT, key, "holds samples of other documents or options; remove it or give another folder.")
-    parts: list[Samples] = []
-    for first in range(0, len(documents), _PART):
-        path = work / f"part-{first:07d}.npy"
-        if not path.exists():
-            some = documents[first : first + _PART]
-            found = ordered_map(lambda hidden: _sample(generator, hidden, negatives, seed), some, threads)
-            _write(path, [each for each in found if each is not None])
-        parts.append(_read(path))
-        if on_progress is not None:
-            on_progress(min(first + _PART, len(documents)))
+
+    def make(some: Sequence[Hidden]) -> NDArray[np.float32]:
+        found = ordered_map(lambda hidden: _sample(generator, hidden, negatives, seed), some, threads)
+        return _table([each for each in found if each is not None])
+
+    parts = [_samples(table) for table in kept_parts(documents, work, _PART, make, _COLUMNS, on_progress)]
     return Samples(
         np.concatenate([np.empty((0, len(FEATURES)), np.float32), *(part.features for part in parts)]),
         np.concatenate([np.empty(0, np.bool_), *(part.right for part in parts)]),
@@ -155,26 +151,18 @@ def draw(seed: int, id: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def _write(path: Path, samples: list[Samples]) -> None:
+def _table(samples: list[Samples]) -> NDArray[np.float32]:
     """One array: a row for each candidate, with its document's number in the part and whether it is right in front."""
-    width = len(FEATURES) + 2
-    table = np.empty((sum(int(each.sizes[0]) for each in samples), width), np.float32)
+    table = np.empty((sum(int(each.sizes[0]) for each in samples), _COLUMNS), np.float32)
     first = 0
     for number, each in enumerate(samples):
         last = first + len(each.right)
         table[first:last, 0], table[first:last, 1], table[first:last, 2:] = number, each.right, each.features
         first = last
-    with published(path) as file:
-        np.save(file, table, allow_pickle=False)
+    return table
 
 
-def _read(path: Path) -> Samples:
-    try:
-        table = np.load(path, allow_pickle=False)
-        if table.ndim != 2 or table.shape[1] != len(FEATURES) + 2:
-            raise ValueError("it has another shape")
-    except (OSError, ValueError, EOFError) as error:
-        raise TrainingError(f"{path} cannot be read ({error}); remove it and run the command again.") from error
+def _samples(table: NDArray[np.float32]) -> Samples:
     numbers = table[:, 0].astype(np.int64)
     sizes = np.bincount(numbers) if len(numbers) else np.empty(0, np.int64)
     return Samples(np.ascontiguousarray(table[:, 2:]), table[:, 1] > 0, sizes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -17,15 +16,13 @@ from erukg.core.word_classes import penn_class
 from erukg.errors import InputError
 from erukg.io import BadDocument, Limits, read_documents, source_key
 from erukg.taggers import load_tagger
-from erukg.training.folders import add_section, list_files, new_folder, write_json
+from erukg.training.model_parts import write_with_part
 from erukg.training.words.fitting import Fit, agreement, fit_words
 from erukg.training.words.network import WordNetwork, write_graph
 from erukg.training.words.texts import Classify, TaggedTexts, drawn_texts, tag_texts
 
 __all__ = ["TaggerOptions", "TaggerReport", "train_tagger"]
 
-_TITLE = "## Tagger of words"
-_NEXT = "\n## "
 _HELD_OUT = 0.02
 
 
@@ -120,25 +117,23 @@ def _split(texts: TaggedTexts) -> tuple[TaggedTexts, TaggedTexts]:
 
 def _write(source: ModelFolder, out: Path, network: WordNetwork, facts: dict[str, Any], *, overwrite: bool) -> None:
     """The model with this tagger, in place of one that it may have had; `facts` tell how it was made."""
-    source.verify()
-    with new_folder(out, overwrite) as part:
-        for name in source.config["files"]:
-            shutil.copy(source.path / name, part / name)
-        write_graph(network, part / source.tagger.name)
-        card = part / "README.md"
-        if card.is_file():
-            card.write_text(_with_section(card.read_text("utf-8"), facts), "utf-8")
-        write_json(part / "config.json", {**source.config, "tagger": facts, "files": list_files(part)})
 
+    def write(path: Path) -> dict[str, Any]:
+        write_graph(network, path)
+        return facts
 
-def _with_section(card: str, facts: dict[str, Any]) -> str:
-    if _TITLE in card:
-        head, _, rest = card.partition(_TITLE)
-        card = head + rest[rest.find(_NEXT) + 1 :] if _NEXT in rest else head
-    section = (
-        f"{_TITLE}\n\nLearned from {facts['texts']:,} texts, {facts['words'] / 1e6:.1f} million words, tagged by "
+    text = (
+        f"Learned from {facts['texts']:,} texts, {facts['words'] / 1e6:.1f} million words, tagged by "
         f"{facts['teacher']}: {facts['steps']:,} steps of {facts['step_words']:,} words, AdamW {facts['rate']:g}, "
-        f"seed {facts['seed']}. Of words in texts held out, {100 * facts['agreement']:.1f} % have the teacher's "
-        "class.\n\n"
+        f"seed {facts['seed']}. Of words in texts held out, {100 * facts['agreement']:.1f} % have the teacher's class."
     )
-    return add_section(card, section)
+    write_with_part(
+        source,
+        out,
+        "tagger",
+        write,
+        file=source.tagger.name,
+        title="Tagger of words",
+        text=text,
+        overwrite=overwrite,
+    )

@@ -14,9 +14,8 @@ from erukg.backends.threads import ordered_map
 from erukg.backends.word_tagger import TRAITS, traits_of
 from erukg.core.document import Document
 from erukg.core.inputs import BadDocument, InputDocument
-from erukg.errors import TrainingError
-from erukg.io.publish import published
 from erukg.training.folders import claim_work
+from erukg.training.kept_parts import kept_parts
 from erukg.training.ranking.samples import draw
 
 __all__ = ["Classify", "TaggedTexts", "drawn_texts", "tag_texts"]
@@ -28,6 +27,7 @@ _FORMAT = "erukg-tagger-texts"
 # Texts of a part: what is lost when the program is killed.
 _PART = 512
 _LONGEST = 1200  # words of a text
+_COLUMNS = TRAITS + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +76,13 @@ def tag_texts(
 ) -> TaggedTexts:
     """The texts as they are learned from, in the folder `work` part by part, from which the same call goes on."""
     claim_work(work, _FORMAT, key, "holds texts of other files or options; remove it or give another folder.")
-    parts = []
-    for first in range(0, len(texts), _PART):
-        path = work / f"part-{first:07d}.npy"
-        if not path.exists():
-            some = ordered_map(lambda text: _tagged(text, classify), texts[first : first + _PART], threads)
-            with published(path) as file:
-                np.save(file, np.concatenate([np.empty((0, TRAITS + 2), np.int16), *some]), allow_pickle=False)
-        parts.append(_read(path))
-        if on_progress is not None:
-            on_progress(min(first + _PART, len(texts)))
-    table = np.concatenate([np.empty((0, TRAITS + 2), np.int16), *parts])
+
+    def make(some: Sequence[str]) -> NDArray[np.int16]:
+        tagged = ordered_map(lambda text: _tagged(text, classify), some, threads)
+        return np.concatenate([np.empty((0, _COLUMNS), np.int16), *tagged])
+
+    parts = kept_parts(texts, work, _PART, make, _COLUMNS, on_progress)
+    table = np.concatenate([np.empty((0, _COLUMNS), np.int16), *parts])
     begins = np.flatnonzero(table[:, -1])
     return TaggedTexts(table[:, :TRAITS], table[:, TRAITS].astype(np.int8), np.append(begins, len(table)))
 
@@ -94,19 +90,9 @@ def tag_texts(
 def _tagged(text: str, classify: Classify) -> NDArray[np.int16]:
     """A row for each word: its traits, its class, and whether the text begins there."""
     words = Document.parse(text).words[:_LONGEST]
-    table = np.zeros((len(words), TRAITS + 2), np.int16)
+    table = np.zeros((len(words), _COLUMNS), np.int16)
     if words:
         table[:, :TRAITS] = [traits_of(word) for word in words]
         table[:, TRAITS] = classify(words)
         table[0, -1] = 1
-    return table
-
-
-def _read(path: Path) -> NDArray[np.int16]:
-    try:
-        table: NDArray[np.int16] = np.load(path, allow_pickle=False)
-        if table.ndim != 2 or table.shape[1] != TRAITS + 2 or table.dtype != np.int16:
-            raise ValueError("it has another shape")
-    except (OSError, ValueError, EOFError) as error:
-        raise TrainingError(f"{path} cannot be read ({error}); remove it and run the command again.") from error
     return table
