@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer import Argument, Option
 
-from erukg.cli._common import SOME_SKIPPED, say
+from erukg.cli._common import say
+from erukg.cli._learning import AnyModel, Cores, Overwrite, Trees, end_learning, say_bad
 from erukg.cli._options import FieldOptions, options
 from erukg.cli._tune import tune
 from erukg.errors import InputError, require
-from erukg.io import BadDocument, Limits, check_extras
+from erukg.io import Limits, check_extras
 
 if TYPE_CHECKING:
     from erukg.core.tagging import Tagger
@@ -26,11 +27,6 @@ _HELP = "Train a model on references and export it."
 app = typer.Typer(name="train", help=_HELP, no_args_is_help=True, rich_markup_mode=None)
 
 Files = list[Path] | None
-
-Overwrite = Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")]
-Cores = Annotated[int | None, Option(min=1, help="Cores. [default: all]")]
-Trees = Annotated[int, Option(min=1, help="How many trees are grown.")]
-AnyModel = Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: small]")]
 
 
 @app.callback(help=_HELP)
@@ -243,13 +239,13 @@ def ranker(
             overwrite=overwrite,
             threads=threads,
             limits=Limits(names=fields.names),
-            on_bad=_say_bad,
+            on_bad=say_bad,
             on_progress=bar.update,
         )
     typer.echo(f"{report.samples} of {report.drawn} documents taught; the model is in {out}.")
     if report.inside:
         say(f"{report.inside} documents are in the collection itself and were left out.")
-    _end(report.bad)
+    end_learning(report.bad)
 
 
 @app.command()
@@ -289,14 +285,14 @@ def tagger(
             overwrite=overwrite,
             threads=threads,
             limits=Limits(names=fields.names),
-            on_bad=_say_bad,
+            on_bad=say_bad,
             on_progress=lambda kind, done, total: bars[kind].update(done, total),
         )
     typer.echo(
         f"{report.words:,} words of {report.texts:,} texts taught; {report.agreement:.1%} of those in texts held out "
         f"get the teacher's class; the model is in {out}."
     )
-    _end(report.bad)
+    end_learning(report.bad)
 
 
 @app.command()
@@ -337,22 +333,11 @@ def suggest(
             overwrite=overwrite,
             threads=threads,
             limits=Limits(names=fields.names),
-            on_bad=_say_bad,
+            on_bad=say_bad,
             on_progress=bar.update,
         )
     typer.echo(f"{report.documents} tagged documents taught; the ranking is in {out}.")
-    _end(report.bad)
-
-
-def _end(bad: int) -> None:
-    """Say how many documents could not be read, and end so that scripts notice."""
-    if bad:
-        say(f"{bad} documents skipped.")
-        raise typer.Exit(SOME_SKIPPED)
-
-
-def _say_bad(bad: BadDocument) -> None:
-    say(f"{bad.place}: {bad.message}")
+    end_learning(report.bad)
 
 
 @app.command()
