@@ -72,7 +72,7 @@ def test_nltk_tags_our_words(perceptron: object) -> None:
     tags = tagger.tag(document.words)
     assert len(tags) == len(document.words)
     assert dict(zip(document.words, tags, strict=True))["don't"] == "VBP"
-    candidates = noun_phrases(document, tag_classes(tagger, document))
+    candidates = noun_phrases(document, tag_classes(tagger, document.words))
     assert [c.form for c in candidates] == ["Newton's method", "large systems", "Windows 95"]
     assert tagger.tag([]) == []
 
@@ -88,7 +88,7 @@ def test_a_tagger_must_give_one_tag_a_word() -> None:
             return ["NN"]
 
     with pytest.raises(InputError, match=r"Short\.tag gave 1 tags for 3 words"):
-        tag_classes(Short(), Document.parse("one two three"))
+        tag_classes(Short(), Document.parse("one two three").words)
 
 
 @pytest.mark.parametrize(("module", "make"), [("spacy", SpacyTagger), ("nltk", NltkTagger)])
@@ -122,7 +122,7 @@ if importlib.util.find_spec("spacy"):
         for _ in range(25):
             pipeline.update(examples)
         document = Document.parse("Newton's method solves large systems. We don't need Windows 95.")
-        classes = tag_classes(SpacyTagger(pipeline), document)
+        classes = tag_classes(SpacyTagger(pipeline), document.words)
         assert classes.dtype == np.int8
         assert [c.form for c in noun_phrases(document, classes)] == ["Newton's method", "large systems", "Windows 95"]
         assert SpacyTagger(pipeline).tag([]) == []

@@ -98,15 +98,19 @@ class ModelFolder:
         return self.path / "tagger.onnx"
 
     @property
+    def extras(self) -> dict[str, Path]:
+        """What this model has beside what every model has, by its name in `config.json`."""
+        known = {"ranker": self.ranker, "tagger": self.tagger}
+        return {name: path for name, path in known.items() if self.config.get(name) is not None}
+
+    @property
     def has_tagger(self) -> bool:
-        return self.config.get("tagger") is not None
+        return "tagger" in self.extras
 
     @property
     def _parts(self) -> tuple[Path, ...]:
         """The files that running the model reads."""
-        ranker = () if self.config.get("ranker") is None else (self.ranker,)
-        tagger = (self.tagger,) if self.has_tagger else ()
-        return (self.tokenizer, self.head, self.graph, *ranker, *tagger)
+        return (self.tokenizer, self.head, self.graph, *self.extras.values())
 
     def _check_sizes(self) -> None:
         listed = self.config.get("files")

@@ -80,7 +80,7 @@ def analyse(
     `composing` adds absent phrases that the text's own words make.
     """
     document, neighbourhood, whole = prepared.document, prepared.neighbourhood, settings.whole_phrases
-    classes = encoding.tags if tagger is None else tag_classes(tagger, document)
+    classes = encoding.tags if tagger is None else tag_classes(tagger, document.words)
     known = glossary if settings.uses_neighbours else None
     tagged = TaggedText(document, classes) if whole else None
     candidates = find_candidates(document, classes, settings.max_words, whole=whole, glossary=known, tagged=tagged)

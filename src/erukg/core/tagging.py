@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.document import Document
 from erukg.core.word_classes import penn_class
 from erukg.errors import InputError
 
@@ -23,12 +22,12 @@ class Tagger(Protocol):
         ...
 
 
-def tag_classes(tagger: Tagger, document: Document) -> NDArray[np.int8]:
-    """The tag class (`erukg.core.word_classes`) of every word of a document by any tagger."""
-    tags = tagger.tag(document.words)
-    if len(tags) != len(document.words):
+def tag_classes(tagger: Tagger, words: Sequence[str]) -> NDArray[np.int8]:
+    """The tag class (`erukg.core.word_classes`) of every word of a text by any tagger."""
+    tags = tagger.tag(words)
+    if len(tags) != len(words):
         raise InputError(
-            f"{type(tagger).__name__}.tag gave {len(tags)} tags for {len(document.words)} words; "
+            f"{type(tagger).__name__}.tag gave {len(tags)} tags for {len(words)} words; "
             "it must give exactly one Penn tag for each word."
         )
     return np.array([penn_class(tag) for tag in tags], np.int8)

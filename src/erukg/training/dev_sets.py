@@ -80,7 +80,7 @@ def _row(record: Record, tagger: Tagger) -> dict[str, Any]:
     """
     truth = gold(record, "paper")
     document = Document.parse(record.text)
-    classes = tag_classes(tagger, document)
+    classes = tag_classes(tagger, document.words)
     longest = Settings().max_words
     # Training scores its models by the paper's candidates too.
     candidates = [each for whole in (True, False) for each in find_candidates(document, classes, longest, whole=whole)]

@@ -31,7 +31,7 @@ class _GeneratorReader(Reader):
         assert self.generator is not None
         document = Document.parse(text)
         if self.generator.tagger is not None:
-            return TaggedText(document, tag_classes(self.generator.tagger, document))
+            return TaggedText(document, tag_classes(self.generator.tagger, document.words))
         backend = self.generator.backend
         encoding = backend.encode(backend.pieces(document.words), np.zeros(0, np.int32))
         return TaggedText(document, encoding.tags)

@@ -118,7 +118,7 @@ class _ExternalTagger:
         self._description = description
 
     def classes(self, document: Document) -> NDArray[np.int8]:
-        return tag_classes(self._tagger, document)
+        return tag_classes(self._tagger, document.words)
 
     def describe(self) -> Mapping[str, Any]:
         return self._description

@@ -18,7 +18,7 @@ _TITLE = "## Tuning"
 
 
 def write_tuned(model: TermModel, source: ModelFolder, target: Path, name: str) -> Path:
-    """Export the network; it keeps the term space of `source`, whose term weights it is held to, and its ranking."""
+    """Export the network; it keeps the term space of `source`, its ranking and its tagger of words."""
     write_model_folder(
         model,
         source.tokenizer,
@@ -31,10 +31,9 @@ def write_tuned(model: TermModel, source: ModelFolder, target: Path, name: str) 
         term_space=source.term_space,
     )
     config = read_json(target / "config.json")
-    for key, path in (("ranker", source.ranker), ("tagger", source.tagger)):
-        if source.config.get(key) is not None:
-            shutil.copy(path, target / path.name)
-            config[key] = source.config[key]
+    for part, path in source.extras.items():
+        shutil.copy(path, target / path.name)
+        config[part] = source.config[part]
     write_json(target / "config.json", {**config, "files": _files(target)})
     return target
 

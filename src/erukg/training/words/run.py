@@ -12,7 +12,7 @@ import numpy as np
 
 from erukg.backends import OnnxBackend, find_model
 from erukg.backends.folder import ModelFolder
-from erukg.core.word_classes import penn_class
+from erukg.core.tagging import tag_classes
 from erukg.errors import InputError
 from erukg.io import BadDocument, Limits, read_documents, source_key
 from erukg.taggers import load_tagger
@@ -78,8 +78,7 @@ def train_tagger(
         texts, unreadable = drawn_texts(rows, chosen.documents, chosen.seed, on_bad)
         bad += unreadable
         key = source_key([source], [teacher, chosen.documents, chosen.seed])
-        done, place = len(texts), work / f"texts-{number:03d}"
-        parts.append(tag_texts(texts, classify, place, key, threads, partial(_tell, tell, done)))
+        parts.append(tag_texts(texts, classify, work / f"texts-{number:03d}", key, threads, partial(tell, "texts")))
     held, learned = zip(*map(_split, parts), strict=True) if parts else ((), ())
     training = work / f"training-{source_key(sources, [teacher, asdict(chosen)])[:16]}"
     network = fit_words(learned, chosen.fit, training, lambda k: tell("steps", k, chosen.fit.steps))
@@ -93,15 +92,11 @@ def train_tagger(
     return TaggerReport(count, total, bad, alike)
 
 
-def _tell(tell: Callable[[str, int, int], None], total: int, done: int) -> None:
-    tell("texts", done, total)
-
-
 def _classify(teacher: str) -> Classify:
     if teacher.partition(":")[0] in ("nltk", "spacy"):
         tagger = load_tagger(teacher)
         assert tagger is not None
-        return lambda words: np.array([penn_class(tag) for tag in tagger.tag(words)], np.int8)
+        return partial(tag_classes, tagger)
     backend = OnnxBackend.load(find_model(teacher))
     nothing = np.empty(0, np.int32)
     return lambda words: backend.encode(backend.pieces(words), nothing).tags

@@ -72,16 +72,20 @@ def tag_texts(
     work: Path,
     key: str,
     threads: int | None = None,
-    on_progress: Callable[[int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> TaggedTexts:
-    """The texts as they are learned from, in the folder `work` part by part, from which the same call goes on."""
+    """The texts as they are learned from, in the folder `work` part by part, from which the same call goes on.
+
+    `on_progress` is told how many are done, and of how many.
+    """
     claim_work(work, _FORMAT, key, "holds texts of other files or options; remove it or give another folder.")
 
     def make(some: Sequence[str]) -> NDArray[np.int16]:
         tagged = ordered_map(lambda text: _tagged(text, classify), some, threads)
         return np.concatenate([np.empty((0, _COLUMNS), np.int16), *tagged])
 
-    parts = kept_parts(texts, work, _PART, make, _COLUMNS, on_progress)
+    tell = None if on_progress is None else lambda done: on_progress(done, len(texts))
+    parts = kept_parts(texts, work, _PART, make, _COLUMNS, tell)
     table = np.concatenate([np.empty((0, _COLUMNS), np.int16), *parts])
     begins = np.flatnonzero(table[:, -1])
     return TaggedTexts(table[:, :TRAITS], table[:, TRAITS].astype(np.int8), np.append(begins, len(table)))
