@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from erukg.backends import OnnxBackend, find_device, find_model
-from erukg.backends.threads import ThreadRunner, cores, ordered_map
+from erukg.backends.threads import ThreadRunner, cores
 from erukg.collection import Collection, bundled_collection
 from erukg.core.arguments import checked
 from erukg.core.inputs import Text, single_item
@@ -69,13 +69,16 @@ class KeyphraseGenerator(SearchGenerator):
         threads: int = 1,
         device: str | None = None,
         language: Literal["en"] | None = None,
+        processes: bool = False,
     ) -> KeyphraseGenerator:
         """Load a model and a collection: None means the bundled one, otherwise a folder or a bundled model's name.
 
         `collection=False` works without one: only present phrases are found. `threads` is how many cores a single
-        document may use; `generate_batch` uses all cores by itself, one document each. `device` is where the model
-        runs: the CPU, "cuda" or "cuda:1", or "auto" for a GPU if there is one; a GPU needs `erukg[gpu]`.
-        `language="en"` says that all texts are English, so that none is looked at for its language.
+        document may use; streams such as `generate_batch` use four cores, one document each. With `processes` streams
+        of more than some hundred documents have a process for each core, which is faster and takes some 220 MB a
+        process. `device` is where the model runs: the CPU, "cuda" or "cuda:1", or "auto" for a GPU if there is one; a
+        GPU needs `erukg[gpu]`. `language="en"` says that all texts are English, so that none is looked at for its
+        language.
         """
         if language not in (None, "en"):
             raise InputError(f"The language is 'en', or None to look at each text, not {language!r}.")
@@ -83,7 +86,9 @@ class KeyphraseGenerator(SearchGenerator):
         if chosen is None:
             backend = OnnxBackend.load(path, threads=threads)
             opened = _open(collection, backend.term_space)
-            return cls(backend, opened, tagger=tagger, settings=settings, language_of=detector)
+            return cls(
+                backend, opened, tagger=tagger, settings=settings, runner=_runner(processes), language_of=detector
+            )
         from erukg.backends.torch.backend import TorchBackend
         from erukg.gpu import DeviceRunner
 
@@ -207,20 +212,28 @@ def load_analyser(
     `phrases` is how many are kept of each document, chosen by `settings`. Without `term_weights`, for a collection that
     keeps none, a CPU takes half the time. With `keep_open` the processes around a device stay open between calls.
     """
-    from erukg.collection.analyser import ModelAnalyser
     from erukg.collection.encoded import TOP_PHRASES
 
     path, chosen = find_model(model), find_device(device)
     kept = TOP_PHRASES if phrases is None else phrases
     if chosen is None:
-        mapper = partial(ordered_map, threads=threads)
+        from erukg.gpu.processes import ProcessAnalyser
+
         loaded = OnnxBackend.load(path)
-        return ModelAnalyser(loaded, phrases=kept, settings=settings, mapper=mapper, term_weights=term_weights)
+        return ProcessAnalyser(loaded, phrases=kept, settings=settings, term_weights=term_weights, workers=threads)
     from erukg.backends.torch.backend import TorchBackend
     from erukg.gpu import DeviceAnalyser
 
     backend = TorchBackend.load(path, device=chosen)
     return DeviceAnalyser(backend, workers=threads, phrases=kept, settings=settings, keep_open=keep_open)
+
+
+def _runner(processes: bool) -> ThreadRunner:
+    if not processes:
+        return ThreadRunner()
+    from erukg.gpu.processes import ProcessRunner
+
+    return ProcessRunner()
 
 
 def _identity(given: object) -> object:

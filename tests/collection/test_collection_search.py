@@ -12,7 +12,8 @@ import pytest
 
 from collection.samples import PlainCollection, WordAnalyser, make_collection, make_records, make_text
 from erukg.collection import Collection, DocumentRecord
-from erukg.collection.analysis import analyse, stems, terms_of
+from erukg.collection.analysis import Query, analyse, stems, terms_of
+from erukg.collection.search import idf
 from erukg.core.folding import fold
 from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Background
@@ -64,6 +65,20 @@ def test_neighbourhood_is_that_of_the_definitions(collection: Collection, plain:
         assert near.term_ids.tolist() == sorted(terms)
         # Weights are kept in 8 bits: within 1.2 % of limit · √w around each of them.
         np.testing.assert_allclose(near.term_weights, [terms[t] for t in sorted(terms)], rtol=0.05)
+
+
+@pytest.mark.parametrize("words", [1, 4, 1000])
+def test_only_the_weightiest_words_are_searched_for(collection: Collection, words: int) -> None:
+    text = " ".join(QUERIES)
+    query = analyse(text)
+    worth = query.counts * idf(collection.frequencies(query.terms), len(collection))
+    chosen = np.sort(np.argsort(-worth.astype(np.float32), kind="stable")[:words])
+    assert words == 1000 or len(chosen) == words
+    expected = collection.search_terms(Query(query.terms[chosen], query.counts[chosen], query.key), 30)
+    near = collection.neighbourhood(text, 30, words=words)
+    assert near.documents.tolist() == expected.documents.tolist()
+    np.testing.assert_allclose(near.shares, expected.scores / expected.scores.sum(), rtol=1e-5)
+    assert (near.documents.tolist() == collection.neighbourhood(text, 30).documents.tolist()) == (words == 1000)
 
 
 def test_sources_are_the_neighbours_that_hold_the_phrase(collection: Collection, plain: PlainCollection) -> None:

@@ -171,6 +171,22 @@ def test_signals_by_hand() -> None:
     assert found.rarity == 2.25
     assert found.nearness == pytest.approx(math.log(1.2 / 6 + 0.001))
     assert signals(counts, np.zeros(3), 4, np.empty(0, np.float32)) is None
+    # The two words of 3 are searched for, that of 2 is not: neighbours are taken to share 13 % as much of it.
+    counts, weights = np.array([1, 2, 1]), np.array([2.0, 1.5, 3.0])
+    part, whole = (signals(counts, weights, 4, np.full(10, 1.2, np.float32), words) for words in (2, 3))
+    assert part is not None
+    assert whole is not None
+    assert part.nearness == pytest.approx(math.log(1.2 / 6 * (6 + 0.13 * 2) / 8 + 0.001))
+    assert whole.nearness == pytest.approx(math.log(1.2 / 8 + 0.001))
+    assert part.rarity == whole.rarity
+
+
+def test_a_search_with_few_words_tells_nearly_the_same(folder: Path) -> None:
+    collection, rng = Collection.open(folder), random.Random(4)
+    texts = [make_text(rng, 60) for _ in range(60)] + [elsewhere(rng, 60) for _ in range(30)]
+    every, some = (np.array([collection.neighbourhood(text, 50, words=n).fit for text in texts]) for n in (0, 25))
+    assert np.abs(some - every)[:60].mean() < 0.15
+    assert ((some < 0) == (every < 0)).mean() > 0.9
 
 
 def test_what_is_usual_lies_at_one_and_the_least_alike_at_zero() -> None:

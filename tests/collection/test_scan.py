@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from erukg.collection.arrays import PackedLists
 from erukg.collection.glossary import gather_lists
 from erukg.collection.neighbourhood import LazyNeighbourhood
-from erukg.collection.postings import BLOCK, pack
+from erukg.collection.postings import BLOCK, pack, sum_weights
 from erukg.collection.search import (
     OVERHANG,
     Excluded,
@@ -27,6 +28,7 @@ from erukg.collection.search import (
 )
 from erukg.core.neighbours import Neighbourhood, WeightedTerms
 from erukg.core.search_words import every_word
+from erukg.errors import CollectionError
 
 N = 3 * BLOCK + 700
 
@@ -128,3 +130,18 @@ def test_term_weights_are_read_once_and_travel_along() -> None:
 def test_ascii_texts_have_the_same_words_as_all_others(text: str) -> None:
     odd = every_word(text + " \u00e9")
     assert [*every_word(text), "\u00e9"] == odd
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_are_summed_over_all_documents_of_a_list(seed: int) -> None:
+    """However often a document has the term; a list with a document that does not exist is damaged."""
+    lists, rng = Lists(seed), np.random.default_rng(seed)
+    table = lists.table[np.argsort(lists.starts)]
+    postings = PackedLists(lists.words, np.append(np.sort(lists.starts), len(lists.words)).astype(np.uint32))
+    terms, out = rng.choice(len(table), 7, replace=False), np.ones(N)
+    weights = rng.random(7)
+    sum_weights(postings, terms, weights, out)
+    assert out == pytest.approx(1 + weights @ (table[terms] > 0))
+    last = np.flatnonzero(table[terms].sum(0)).max()
+    with pytest.raises(CollectionError, match="posting lists"):
+        sum_weights(postings, terms, weights, np.zeros(last))

@@ -111,7 +111,7 @@ class TableBackground:
     def titled(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.zeros(len(ids), np.int64)
 
-    def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
+    def neighbourhood(self, text: str, n: int, *, exclude: str | None = None, words: int = 0) -> Neighbourhood:
         shares = oracle.shares(self.case)
         phrases: dict[int, float] = {}
         weights: dict[int, float] = {}

@@ -212,6 +212,20 @@ def test_weak_words_are_left_out_or_may_be() -> None:
 @pytest.mark.parametrize(
     ("marked", "expected"),
     [
+        ("sparse|J networks|N answer|N popular|J queries|N", "sparse networks | popular queries"),
+        ("the files|N its neighbours|N share|N", "files | neighbours"),
+        ("firms|N report|N losses|N need|N credit|N lines|N", "firms | losses | credit lines"),
+        # After a singular it is a noun.
+        ("the time|N share|N market|N", "time share market"),
+    ],
+)
+def test_runs_are_cut_at_verbs_after_a_plural(marked: str, expected: str) -> None:
+    assert prose(marked) == expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    [
         ("cheap|J flights|N paris|P", "cheap flights | paris"),
         ("cheap|J flights|N", "cheap flights"),
         ("ferry|N timetable|N northern|J islands|N", "ferry timetable | northern islands"),

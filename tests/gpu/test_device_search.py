@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -176,6 +177,8 @@ def test_what_a_worker_chooses_says_how_much_each_text_is_like_the_collection(
     number, settings = collection.manifest.number, Settings()
     task = KeyphraseJob(tiny_model, folder, number, Request(10, settings, False)).open()
     texts = ["sparse graph and sea ice", "We propose neural networks for the passive radar of our library.", "zzz", ""]
+    texts.append(" ".join(texts + [json.loads(line)["abstract"] for line in corpus.read_text().splitlines()[:40]]))
+    assert len(analyse(texts[-1]).terms) > settings.search_words > 0
     items = [(None, text) for text in texts]
     planned = task.plan_search(items)
     assert planned is not None
@@ -184,8 +187,10 @@ def test_what_a_worker_chooses_says_how_much_each_text_is_like_the_collection(
     assert device is not None
     chosen = task.choose_hits(items, kept, *device.search(lists))
     for text, hits in zip(texts, chosen, strict=True):
-        expected = collection.neighbourhood(text, settings.neighbours).fit
+        near = collection.neighbourhood(text, settings.neighbours, words=settings.search_words)
+        expected = near.fit
         assert hits is not None
         assert expected is not None
         assert hits.fit == pytest.approx(expected, rel=1e-4)
         assert collection.gather(hits).fit == hits.fit
+        np.testing.assert_allclose(np.sort(collection.gather(hits).shares), np.sort(near.shares), rtol=1e-4)

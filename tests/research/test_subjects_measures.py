@@ -14,6 +14,7 @@ from erukg.research.evaluation.subjects.measures import MEASURES, band_of, f1, n
 from erukg.research.evaluation.subjects.records import (
     CHECK_TAGS,
     TaggedRecord,
+    load_mesh,
     load_tagged,
     read_predictions,
     read_uris,
@@ -103,3 +104,11 @@ def test_concepts_to_leave_out(tmp_path: Path) -> None:
     path.write_text("<mesh:D006801>\tHumans\n\nmesh:D000818\n")
     assert read_uris(path) == {"mesh:D006801", "mesh:D000818"}
     assert read_uris(path) < CHECK_TAGS["mesh"]
+
+
+def test_mesh_goes_by_the_uris_of_the_documents(tmp_path: Path) -> None:
+    path = tmp_path / "mesh.tsv"
+    path.write_text("D006801\tHumans\tHuman|Man\nmesh:D000818\tAnimals\t\n")
+    mesh = load_mesh(path)
+    assert [mesh.label(mesh.find(uri)) for uri in ("mesh:D006801", "mesh:D000818")] == ["Humans", "Animals"]
+    assert mesh.find_label("man") == mesh.find("mesh:D006801")

@@ -39,7 +39,7 @@ def test_other_settings_rank_again_without_the_model(generator: KeyphraseGenerat
         Settings.paper(),
         Settings(diversity=1),
     ):
-        settings = settings.replace(neighbours=100, neighbour_candidates=50)
+        settings = settings.replace(neighbours=100, search_words=32, neighbour_candidates=50)
         found = cache.generate(TEXTS[0], 5, settings, explain=True)
         before = encoder.passes
         assert found == generator.generate(TEXTS[0], 5, settings, explain=True)

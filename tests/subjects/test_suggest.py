@@ -173,6 +173,7 @@ def test_neighbours_vote_for_their_tags(tiny_encoder: OnnxBackend, tagged: Path)
     assert ice.votes[0].title.startswith("Title ")
     assert ice.why["votes of similar documents"] > 0.5
     assert ice.why["how often it is used"] == 20
+    assert ice.why["likeness to its documents"] == 1
 
 
 def test_a_document_does_not_vote_for_itself(tiny_encoder: OnnxBackend, tagged: Path) -> None:

@@ -20,7 +20,7 @@ __all__ = ["DEFAULT_MODEL", "FORMAT", "ModelFolder", "bundled_models", "download
 
 FORMAT = "erukg-model"
 VERSION = 1
-DEFAULT_MODEL = "small"
+DEFAULT_MODEL = "tiny"
 _MAX_CONFIG_BYTES = 1 << 20
 _MAX_FILE_BYTES = 200 << 20
 _HASHING_THREADS = 4

@@ -45,6 +45,11 @@ class OnnxBackend(ModelBackend):
         """Open the model in the folder `path`; `threads` is how many cores one pass may use."""
         return cls(ModelFolder.open(Path(path), precision), threads)
 
+    @property
+    def threads(self) -> int:
+        """How many cores one pass may use."""
+        return self._threads
+
     def _how(self) -> dict[str, Any]:
         return {"threads": self._threads}
 

@@ -19,6 +19,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 #: More would only wait for one another, and each takes documents ahead.
 MOST_THREADS = 1024
+# Threads take turns at what Python does: with more of them documents take longer, not less long.
+_USEFUL = 4
 # Enough that no thread waits for the slowest of its neighbours, few enough to keep nothing much in memory.
 _AHEAD = 4
 
@@ -88,7 +90,7 @@ def _threaded(function: Callable[[T], R], items: Iterable[T], threads: int) -> I
 
 
 class ThreadRunner(SerialRunner):
-    """One item per thread."""
+    """One item per thread, by default on as many cores as threads gain from."""
 
     def map(self, function: Callable[[T], R], items: Iterable[T], workers: int | None) -> Iterator[R]:
-        return ordered_map(function, items, workers)
+        return ordered_map(function, items, workers or min(cores(), _USEFUL))

@@ -15,7 +15,7 @@ __all__ = ["AnyModel", "Cores", "Overwrite", "Trees", "end_learning", "say_bad"]
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace the folder if it exists.")]
 Cores = Annotated[int | None, Option(min=1, help="Cores. [default: all]")]
 Trees = Annotated[int, Option(min=1, help="How many trees are grown.")]
-AnyModel = Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: small]")]
+AnyModel = Annotated[str | None, Option(help="Model: small, tiny or a folder. [default: tiny]")]
 
 
 def say_bad(bad: BadDocument) -> None:

@@ -40,7 +40,7 @@ __all__ = [
 
 
 #: What the collection or absent phrases alone make use of.
-ABSENT_SETTINGS = {"alpha", "beta", "neighbours", "neighbour_candidates", "abstain"} | {
+ABSENT_SETTINGS = {"alpha", "beta", "neighbours", "search_words", "neighbour_candidates", "abstain"} | {
     name for name in Settings().to_dict() if name.startswith("absent_")
 }
 
@@ -216,8 +216,13 @@ class ModelOptions:
     def chosen_language(self) -> Literal["en"] | None:
         return "en" if self.language is Language.en else None
 
-    def load(self, settings: Settings | None = None, *, absent: bool = False) -> KeyphraseGenerator:
-        """The generator that the options describe; with `absent`, it is said when it cannot find absent phrases."""
+    def load(
+        self, settings: Settings | None = None, *, absent: bool = False, processes: bool = False
+    ) -> KeyphraseGenerator:
+        """The generator that the options describe; with `absent`, it is said when it cannot find absent phrases.
+
+        With `processes` it works through long streams in several of them.
+        """
         collection = self.chosen_collection
         from erukg.generator import KeyphraseGenerator
         from erukg.taggers import load_tagger
@@ -229,6 +234,7 @@ class ModelOptions:
             settings=settings,
             device=choose_device(self.device),
             language=self.chosen_language,
+            processes=processes,
         )
         if absent and generator.background is None and collection is not False:
             say(

@@ -34,7 +34,7 @@ Full: TypeAlias = Annotated[
 Parts: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Only these, with commas: throughput, stages, cold, memory, length, against. [default: all]",
+        help="Only these, with commas: throughput, stages, cold, memory, length, cores, against. [default: all]",
         show_default=False,
     ),
 ]
@@ -42,7 +42,7 @@ Against: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="Competitors, with commas: paper, yake, keybert:FOLDER, embedrank:FOLDER, multipartiterank, or any "
-        "other baseline of `erukg evaluate`; also variants of this package, as erukg-extract:model=tiny."
+        "other baseline of `erukg evaluate`; also variants of this package, as erukg-extract:model=small."
     ),
 ]
 Weights: TypeAlias = Annotated[

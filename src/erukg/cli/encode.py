@@ -69,6 +69,8 @@ class _Job:
 _TABLES = (Form.parquet, Form.csv, Form.tsv)
 # A count takes some twenty bytes, and vocabularies have no millions of terms.
 _LARGEST_COUNTS = 100_000_000
+# Its vectors find more than those of the default model.
+_MODEL = "small"
 _NOT_NEEDED = {"collection", "no_collection", "tagger", "device"}
 
 
@@ -95,6 +97,8 @@ def encode(
 ) -> None:
     """Sparse vectors: how much each term of the model's vocabulary says about a document or query.
 
+    The model is small unless --model names another.
+
     For example: erukg encode corpus.jsonl -o vectors.jsonl --save-idf idf.json, and then
     erukg encode queries.jsonl -o queries-vectors.jsonl --idf idf.json
     """
@@ -105,7 +109,7 @@ def encode(
     source = Source(job.documents)
     _check_place(source, save_idf, path)
     source.refuse(path)
-    generator = replace(job.parts, no_collection=True).load()
+    generator = replace(job.parts, model=job.parts.model or _MODEL, no_collection=True).load()
     backend = generator.backend
     known = None if idf is None else _read_counts(idf, backend.vocab_size)
     counts = TermCounts(backend.term_space, backend.vocab_size)

@@ -50,7 +50,8 @@ def _run(job: Job, command: str) -> None:
         return
     source = Source(job.documents)
     check_output(source, job.out)
-    generator = job.parts.load(absent=True)
+    # From a pipe documents may come slowly, and should not wait for one another.
+    generator = job.parts.load(absent=True, processes="-" not in source.paths)
     process(
         source,
         open_output(source, job.out, Keyphrases, asked(command, job, generator)),

@@ -21,7 +21,7 @@ def _root() -> None:
 @app.command()
 def verify(
     model: Annotated[
-        str | None, typer.Argument(help="Model folder, or the name of a bundled model.", show_default="small")
+        str | None, typer.Argument(help="Model folder, or the name of a bundled model.", show_default="tiny")
     ] = None,
 ) -> None:
     """Compare every file of a model with its checksum, and try whether it runs and has not collapsed in training."""

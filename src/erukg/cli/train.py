@@ -254,7 +254,7 @@ def tagger(
     sources: Annotated[list[str], Argument(help="Texts of the kinds to be read; every file counts alike.")],
     fields: FieldOptions,
     out: Annotated[Path, Option("--output", "-o", help="Folder to write the model with its tagger to.")],
-    model: Annotated[str | None, Option(help="Model to give it to: small, tiny or a folder. [default: small]")] = None,
+    model: Annotated[str | None, Option(help="Model to give it to: small, tiny or a folder. [default: tiny]")] = None,
     teacher: Annotated[str, Option(help="Whose tags are learned: a model, nltk, spacy or spacy:PIPELINE.")] = "small",
     documents: Annotated[int, Option(min=1, help="How many documents are drawn of each file, at most.")] = 30_000,
     steps: Annotated[int, Option(min=1, help="How many steps are trained; 1,000 take a minute or two.")] = 6_000,

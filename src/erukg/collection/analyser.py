@@ -59,9 +59,10 @@ class ModelAnalyser:
         self.vocab_size = backend.vocab_size
 
     def encode(self, texts: Iterable[str]) -> Iterator[_Answer]:
-        return self._mapper(partial(attempt, self._encode), texts)
+        return self._mapper(partial(attempt, self.analyse), texts)
 
-    def _encode(self, text: str) -> EncodedDocument:
+    def analyse(self, text: str) -> EncodedDocument:
+        """What a collection keeps of a text."""
         document = Document.parse(text)
         pieces = self._backend.pieces(document.words)
         asked = np.unique(pieces.ids) if self._every_term is None else self._every_term

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from erukg.core.search_words import STOP_WORDS, every_word
 
-__all__ = ["ANALYSIS", "Query", "analyse", "query_of", "stem_words", "stems", "terms_of", "text_key"]
+__all__ = ["ANALYSIS", "Query", "analyse", "query_of", "stem_words", "stems", "terms_of", "text_key", "weightiest"]
 
 #: The name of this analysis, written into every collection: texts must be analysed as the collection was.
 ANALYSIS = "english-snowball-1"
@@ -99,3 +99,17 @@ def query_of(flat: NDArray[np.uint64]) -> Query:
     """The query that a document with these terms makes."""
     terms, counts = np.unique(flat, return_counts=True)
     return Query(terms, counts, text_key(flat))
+
+
+def weightiest(factors: NDArray[np.float32], owners: NDArray[np.int64], words: int) -> NDArray[np.bool_]:
+    """Which terms are among the `words` of largest factor in their query; `owners`, ascending, are their queries.
+
+    Of equal ones the first are. With 0 words all are.
+    """
+    if not words or len(factors) <= words:
+        return np.ones(len(factors), np.bool_)
+    order = np.lexsort((-factors, owners))
+    places = np.arange(len(factors)) - np.searchsorted(owners, owners)
+    out = np.empty(len(factors), np.bool_)
+    out[order] = places < words
+    return out

@@ -24,6 +24,8 @@ _SHORT = math.log1p(20)
 # thousand. Queries say less of where they come from, so those unlike one in twenty are not answered.
 _FURTHER, _FURTHER_SHORT = 1.85, 1.0
 _FAR = 0.05
+# When only a text's weightiest words are searched for, its neighbours share the others so much less.
+_REST = 0.13
 # Beyond this many times the longest usual document nothing is known of what is usual.
 _LONGER = 4
 
@@ -37,18 +39,25 @@ class Signals(NamedTuple):
 
 
 def signals(
-    counts: NDArray[np.int64], weights: NDArray[np.float64], length: int, scores: NDArray[np.float32]
+    counts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    length: int,
+    scores: NDArray[np.float32],
+    words: int = 0,
 ) -> Signals | None:
     """The signals of a text with `length` words, stop words left out, or None when the collection knows none of them.
 
     `counts` and `weights` are how often its words occur in it and their idf, 0 for unknown ones, `scores` those of its
-    best neighbours. A neighbour that said the same and no more would score nearly the sum of counts times weights.
+    best neighbours, searched for with so many `words`, 0 for all. A neighbour that said the same and no more would
+    score nearly the sum of counts times weights.
     """
-    known = weights > 0
-    total = float(counts @ weights)
+    known, worth = weights > 0, counts * weights
+    total = float(worth.sum())
     if total <= 0:
         return None
-    shared = float(scores[:NEAREST].sum(dtype=np.float64)) / (NEAREST * total)
+    searched = total if not words or len(worth) <= words else float(np.partition(worth, -words)[-words:].sum())
+    shared = float(scores[:NEAREST].sum(dtype=np.float64)) / (NEAREST * searched)
+    shared *= (searched + _REST * (total - searched)) / total
     return Signals(math.log1p(length), float(weights[known].mean()), math.log(shared + 0.001))
 
 

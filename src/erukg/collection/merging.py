@@ -18,7 +18,7 @@ from erukg.collection.search import idf
 from erukg.collection.segment import IN_TITLE, ROW, Segment, entry_of
 from erukg.collection.tags import merge_tags
 
-__all__ = ["merge_segments"]
+__all__ = ["JoinedPostings", "merge_segments"]
 
 _POSTINGS_AT_ONCE = 1 << 22
 _LISTS_AT_ONCE = 1 << 14
@@ -42,7 +42,7 @@ def merge_segments(
     each = list(zip(segments, live, strict=True))
     lengths = join([s.lengths[rows] for s, rows in each], np.uint32)
     with ArrayFileWriter(path) as file:
-        _write_postings(file, _Postings(segments, states, live, rare), words)
+        _write_postings(file, JoinedPostings(segments, states, live, rare), words)
         file.add("lengths", lengths)
         file.add("texts", join([s.texts[rows] for s, rows in each], np.uint64))
         _write_lists(file, "ids", [(s.ids, rows) for s, rows in each])
@@ -54,15 +54,18 @@ def merge_segments(
         return entry_of(file.close(), lengths)
 
 
-class _Postings:
-    """The posting lists of the live documents of several segments as one, unpacked a part at a time."""
+class JoinedPostings:
+    """The posting lists of the live documents of several segments as one, unpacked a part at a time.
+
+    Documents are numbered in their order, of `vocabulary` term i is in `frequencies[i]` of them.
+    """
 
     def __init__(
         self,
         segments: Sequence[Segment],
         states: Sequence[SegmentState],
         live: Sequence[NDArray[np.int64]],
-        rare: int,
+        rare: int = 1,
     ) -> None:
         self.vocabulary = vocabulary = _vocabulary(segments, states, rare)
         self.frequencies = frequencies = np.zeros(len(vocabulary), np.int64)
@@ -117,7 +120,7 @@ class _Postings:
             yield terms, before[local], documents[kept], counts[kept]
 
 
-def _write_postings(file: ArrayFileWriter, postings: _Postings, most: int | None) -> None:
+def _write_postings(file: ArrayFileWriter, postings: JoinedPostings, most: int | None) -> None:
     ends: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
 
     def chunks() -> Iterator[NDArray[np.uint16]]:

@@ -14,12 +14,24 @@ from erukg.collection.segment import ROW
 from erukg.core.kernels import kernel
 from erukg.core.neighbours import FEW, MORE, Neighbourhood, Support, WeightedTerms
 
-__all__ = ["HeldPhrases", "LazyNeighbourhood", "join_held", "phrases_held", "sum_by_phrase"]
+__all__ = ["HeldPhrases", "Hits", "LazyNeighbourhood", "join_held", "phrases_held", "sum_by_phrase"]
 
 HeldPhrases: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]
 """C̃_x' ∩ glossary of some documents: phrase, place of the document among them, P(c | C̃_x'), and whether the document
 has it in its title.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Documents found, best first: their numbers in the collection and BM25 scores.
+
+    `fit` says how much the text is like the collection's documents (`Neighbourhood.fit`), where that was worked out.
+    """
+
+    documents: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    fit: float | None = None
 
 
 @dataclass(eq=False)

@@ -26,6 +26,7 @@ from erukg.collection.arrays import PackedLists, damaged
 from erukg.core.kernels import kernel
 
 __all__ = ["BLOCK", "DAMAGED", "LEFT_OUT", "count_live", "decode", "find_documents", "invert", "number_terms", "pack"]
+__all__ += ["sum_weights"]
 
 Int: TypeAlias = int | np.int64
 Ints: TypeAlias = NDArray[np.int32]
@@ -346,3 +347,44 @@ def find_documents(postings: PackedLists, terms: Places, rows: Places, documents
     if not _find_documents(postings.values, postings.offsets, terms, slots, out):
         raise damaged(postings.path, DAMAGED)
     return out
+
+
+@kernel()
+def _add_group(
+    words: Words, start: Int, stop: Int, step: int, shift: int, base: Int, weight: float, out: NDArray[np.float64]
+) -> bool:
+    """Add the weight to the group's documents; False when one of them does not exist."""
+    for i in range(start, stop, step):
+        d = base + (np.int64(words[i]) >> shift)
+        if d >= out.size:
+            return False
+        out[d] += weight
+    return True
+
+
+@kernel()
+def _sum_weights(
+    words: Words, offsets: NDArray[np.uint32], terms: Places, weights: NDArray[np.float64], out: NDArray[np.float64]
+) -> bool:
+    for k in range(terms.size):
+        i: Int = np.int64(offsets[terms[k]])
+        stop = np.int64(offsets[terms[k] + 1])
+        if i > stop or stop > words.size:
+            return False
+        while i < stop:
+            base = np.int64(words[i]) << 12
+            a, a_end, b, b_end, c, c_end = _groups(words, i, stop)
+            if a < 0:
+                return False
+            whole = _add_group(words, a, a_end, 1, 0, base, weights[k], out)
+            whole = whole and _add_group(words, b, b_end, 1, 4, base, weights[k], out)
+            if not (whole and _add_group(words, c, c_end, 2, 0, base, weights[k], out)):
+                return False
+            i = c_end
+    return True
+
+
+def sum_weights(postings: PackedLists, terms: Places, weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Add the weight of each term to `out` at all documents of its list."""
+    if not _sum_weights(postings.values, postings.offsets, terms, weights, out):
+        raise damaged(postings.path, DAMAGED)

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,16 +15,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.analysis import Query, analyse
+from erukg.collection.analysis import Query, analyse, weightiest
 from erukg.collection.arrays import PackedLists, check_whole, damaged
 from erukg.collection.bundled import bundled_collection
 from erukg.collection.commit import Commit
 from erukg.collection.glossary import MappedGlossary
 from erukg.collection.likeness import NEAREST, signals
 from erukg.collection.manifest import Manifest
-from erukg.collection.neighbourhood import HeldPhrases, LazyNeighbourhood, join_held, phrases_held, sum_by_phrase
+from erukg.collection.merging import JoinedPostings
+from erukg.collection.neighbourhood import HeldPhrases, Hits, LazyNeighbourhood, join_held, phrases_held, sum_by_phrase
 from erukg.collection.opening import check_made_with, open_parts
-from erukg.collection.postings import BLOCK, DAMAGED, find_documents
+from erukg.collection.postings import BLOCK, DAMAGED, find_documents, sum_weights
 from erukg.collection.search import Excluded, QueryLists, SearchedDocuments, best_first, idf, norms, scan, scan_order
 from erukg.collection.segment import Segment
 from erukg.collection.tags import Tag, TagCounts
@@ -34,18 +35,6 @@ from erukg.core.neighbours import Neighbourhood, Source, WeightedTerms
 from erukg.errors import ErukgWarning, InputError
 
 __all__ = ["Collection", "Hits"]
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """Documents found, best first: their numbers in the collection and BM25 scores.
-
-    `fit` says how much the text is like the collection's documents (`Neighbourhood.fit`), where that was worked out.
-    """
-
-    documents: NDArray[np.int64]
-    scores: NDArray[np.float32]
-    fit: float | None = None
 
 
 class _Known(NamedTuple):
@@ -144,11 +133,11 @@ class Collection:
         """`search` for a text that is analysed already."""
         return self._search(query, self._look_up(query.terms), n, exclude)
 
-    def _search(self, query: Query, known: _Known, n: int, exclude: str | None) -> Hits:
+    def _search(self, query: Query, known: _Known, n: int, exclude: str | None, words: int = 0) -> Hits:
         n = min(n, len(self))
         if n <= 0 or not len(query.terms):
             return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
-        tasks = self._tasks(query, known, exclude)
+        tasks = self._tasks(query, known, exclude, words)
         if len(tasks) == 1 or self._threads == 1:
             return self._run(tasks, n)
         found = list(self._executor.map(lambda task: self._run([task], n), tasks))
@@ -165,14 +154,16 @@ class Collection:
         scores, documents = best_first(scores[:size], documents[:size], n)
         return Hits(documents, scores)
 
-    def _tasks(self, query: Query, known: _Known, exclude: str | None) -> list[_Task]:
+    def _tasks(self, query: Query, known: _Known, exclude: str | None, words: int) -> list[_Task]:
         frequencies, found = known
         factors = (query.counts * idf(frequencies, len(self))).astype(np.float32)
+        asked = weightiest(factors, np.zeros(len(factors), np.int64), words)
         excluded = Excluded(
             np.uint64(query.key), np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
         )
         tasks: list[_Task] = []
         for i, (segment, (which, place)) in enumerate(zip(self._segments, found, strict=True)):
+            which, place = which[asked[which]], place[asked[which]]
             if not len(which):
                 continue
             order = scan_order(factors[which], frequencies[which])
@@ -201,6 +192,13 @@ class Collection:
             out[np.ix_(known, which)] = find_documents(segment.postings, places, rows, len(segment))
         return out
 
+    def summed(self, terms: NDArray[np.uint64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each document by its number, removed ones included, the weights of those of the terms that it has."""
+        out = np.zeros(int(self._starts[-1]))
+        for i, (which, places) in enumerate(self._look_up(terms).places):
+            sum_weights(self._segments[i].postings, places, weights[which], out[self._starts[i] : self._starts[i + 1]])
+        return out
+
     def _look_up(self, terms: NDArray[np.uint64]) -> _Known:
         frequencies = np.zeros(len(terms), np.int64)
         found: list[tuple[NDArray[Any], NDArray[Any]]] = []
@@ -221,6 +219,10 @@ class Collection:
         """Every segment, and the rows of it that are not removed."""
         for segment, state in zip(self._segments, self._commit.states, strict=True):
             yield segment, segment.live(state.dead)
+
+    def joined_postings(self) -> JoinedPostings:
+        """The posting lists of all documents, these numbered by their places in `documents`."""
+        return JoinedPostings(self._segments, self._commit.states, [rows for _, rows in self.live_rows()])
 
     @checked
     def phrases_of(self, document: int) -> NDArray[np.int64]:
@@ -310,22 +312,29 @@ class Collection:
             yield i, which, documents[which] - self._starts[i]
 
     @checked
-    def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
-        """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
+    def neighbourhood(self, text: str, n: int, *, exclude: str | None = None, words: int = 0) -> Neighbourhood:
+        """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`.
+
+        Only so many `words` of the text, those that weigh most, are searched for; 0 is all of them.
+        """
         query = analyse(text)
         known = self._look_up(query.terms)
-        return self.gather(self.with_fit(query, self._search(query, known, n, exclude), n, known.frequencies))
+        hits = self._search(query, known, n, exclude, words)
+        return self.gather(self.with_fit(query, hits, n, words, known.frequencies))
 
-    def with_fit(self, query: Query, hits: Hits, n: int, frequencies: NDArray[np.int64] | None = None) -> Hits:
+    def with_fit(
+        self, query: Query, hits: Hits, n: int, words: int = 0, frequencies: NDArray[np.int64] | None = None
+    ) -> Hits:
         """The `n` best hits of a query, and how much its text is like the documents; unknown if too few were wanted.
 
-        The `frequencies` of its terms are looked up if they are not given.
+        They were searched for with so many `words` of the text, 0 for all. The `frequencies` of its terms are looked up
+        if they are not given.
         """
         usual = self.manifest.likeness
         if usual is None or n < NEAREST:
             return hits
         weights = idf(self.frequencies(query.terms) if frequencies is None else frequencies, len(self))
-        found = signals(query.counts, weights, int(query.counts.sum()), hits.scores)
+        found = signals(query.counts, weights, int(query.counts.sum()), hits.scores, words)
         return replace(hits, fit=-math.inf if found is None else usual.fit(found))
 
     def gather(self, hits: Hits) -> Neighbourhood:

@@ -137,16 +137,21 @@ class TaggedText:
             if not owners and not run.strip("NJnj"):
                 # Nouns and adjectives alone, as nearly all are: there is nothing to cut but adjectives at the end.
                 if length := len(run.rstrip("Jj")):
-                    out.append(self._without_verb(match.start(), match.start() + length))
+                    out += self._without_verbs(match.start(), match.start() + length)
                 continue
             for part in self.without_numbers(*match.span()):
-                out += [self._without_verb(*each) for each in self.without_roles(*part)]
+                for each in self.without_roles(*part):
+                    out += self._without_verbs(*each)
         return out
 
-    def _without_verb(self, i: int, j: int) -> Range:
-        if j - i > 1 and self.words[j - 1] in VERBS and is_plural(self.words[j - 2]):
-            return i, j - 1
-        return i, j
+    def _without_verbs(self, i: int, j: int) -> list[Range]:
+        """The run cut at words that are verbs after a plural: "networks | answer | popular queries"."""
+        words = self.words
+        for k in range(i + 1, j):
+            if words[k] in VERBS and is_plural(words[k - 1]):
+                rest = self._without_verbs(k + 1, j) if k + 1 < j else []
+                return [(i, k), *rest]
+        return [(i, j)]
 
     def without_numbers(self, i: int, j: int) -> Iterator[Range]:
         """The run cut at numbers that count something; "type 2 diabetes" and "Thirty Years' War" stay whole."""

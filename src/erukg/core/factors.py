@@ -186,8 +186,8 @@ def _filled_in_later(evidence: Evidence | PhraseEvidence) -> Floats:
 _JOINED = 10
 # How much it counts that a ranked phrase occurs in the text, and that similar documents go by it.
 _OCCURS, _USED = 7.0, 4.0
-# Likeness counts nearly in full from 0.8 on, by half at 0.3 and hardly below 0.
-_STEEP, _HALF = 6.0, 0.3
+# Likeness counts nearly in full from 0.8 on, by half at 0.36 and hardly below 0.
+_STEEP, _HALF = 6.0, 0.36
 # What is left of a phrase with a word that does not fit at all.
 _UNFIT = 0.02
 # The score of ranked phrases that people choose as often as not, and the confidence from which on one is relevant.

@@ -142,7 +142,9 @@ class Generator:
             neighbourhood = Neighbourhood.empty()
         else:
             if neighbourhood is None:
-                neighbourhood = self.background.neighbourhood(given.text, settings.neighbours, exclude=given.id)
+                neighbourhood = self.background.neighbourhood(
+                    given.text, settings.neighbours, exclude=given.id, words=settings.search_words
+                )
             # A superset of the neighbour candidates that can be chosen: being in C_x as well only moves others down.
             phrases = neighbourhood.phrase_ids
             if len(phrases) > settings.neighbour_candidates:
@@ -196,7 +198,7 @@ class Generator:
 
         An item is a text, an (id, text) pair, a mapping with `text`, `title` or `abstract` and perhaps an `id`, an
         `InputDocument` or a `Document`. It is answered by its result or by its error, and comes back with the answer;
-        no item ends the stream. The work is done on all cores (or `threads`), with exactly the results of one item at
+        no item ends the stream. The work is done on some cores (or `threads`), with exactly the results of one item at
         a time; on a GPU, up to rounding.
         """
         request = self._request(top_k, settings, explain, diversity, min_confidence, exclude, must_have)

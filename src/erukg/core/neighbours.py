@@ -218,8 +218,11 @@ class Background(Protocol):
 
     def __len__(self) -> int: ...
 
-    def neighbourhood(self, text: str, n: int, *, exclude: str | None = None) -> Neighbourhood:
-        """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`."""
+    def neighbourhood(self, text: str, n: int, *, exclude: str | None = None, words: int = 0) -> Neighbourhood:
+        """The `n` documents most similar to `text` by BM25; never the text itself nor the id `exclude`.
+
+        Only so many `words` of the text, those that weigh most, are searched for; 0 is all of them.
+        """
         ...
 
     def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:

@@ -92,6 +92,9 @@ class Settings:
     neighbours: int = _number(
         400, 0, 10_000, "N: how many similar documents of the collection are consulted", paper=100
     )
+    search_words: int = _number(
+        32, 0, 100_000, "how many words of the text look for similar documents, the weightiest; 0 for all", paper=0
+    )
     neighbour_candidates: int = _number(
         400, 0, 100_000, "how many of the neighbours' phrases are considered", paper=100
     )
@@ -190,7 +193,7 @@ class Settings:
         The nearest of its documents are about the same, and no text is foreign to it. The learned ranking was made for
         larger collections.
         """
-        return self.for_search().replace(neighbours=10, absent_learned=0.0, abstain=False)
+        return self.for_search().replace(neighbours=10, search_words=0, absent_learned=0.0, abstain=False)
 
     def calibrated(self, *, present: bool) -> bool:
         """Whether scores of this kind are on the scale that confidence was calibrated for: that of plain settings."""

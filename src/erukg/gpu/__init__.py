@@ -1,4 +1,4 @@
-"""Streams of documents with the model on a GPU: one process runs it, others do the rest, nobody waits for long.
+"""Streams of documents in processes. With the model on a GPU one process runs it and others do the rest.
 
     caller ── texts ──> workers (queries)         ── posting lists ──> server (BM25, on the device)
                         workers (words, pieces)   <── neighbours ───── server

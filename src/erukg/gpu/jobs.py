@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from erukg.backends import OnnxBackend
 from erukg.collection import Collection
-from erukg.collection.analyser import phrases_of
+from erukg.collection.analyser import ModelAnalyser, phrases_of
 from erukg.collection.analysis import Query, analyse
 from erukg.collection.encoded import EncodedDocument, Phrase
 from erukg.collection.reader import Hits
@@ -61,6 +61,10 @@ class Task(Protocol):
         """The result, in a form that travels fast."""
         ...
 
+    def whole(self, item: Any) -> Any:
+        """The same at once, with a model in this process."""
+        ...
+
 
 class Job(Protocol[ResultT]):
     """Plain data that says what is to be done; `open` is called in the worker, the rest by the caller."""
@@ -90,11 +94,12 @@ class KeyphraseJob:
     commit: int
     request: Request
     language_of: LanguageOf | None = None
+    precision: str | None = None
     top: int = 0
 
     def open(self) -> Task:
-        # Only its tokenizer is used: the network is loaded when something is encoded, which nothing is here.
-        backend = OnnxBackend.load(self.model)
+        # Beside a device only its tokenizer is used: the network is loaded when something is encoded.
+        backend = OnnxBackend.load(self.model, self.precision)
         background = None
         if self.collection is not None:
             with warnings.catch_warnings():
@@ -128,7 +133,9 @@ class _KeyphraseTask:
         if self.index is None:
             return None
         queries = [_query(text) for _, text in items]
-        return queries, self.index.lists_of([query or _NO_QUERY for query in queries])
+        return queries, self.index.lists_of(
+            [query or _NO_QUERY for query in queries], self.request.settings.search_words
+        )
 
     def choose_hits(
         self, items: Sequence[Any], kept: Any, documents: NDArray[np.int32], scores: NDArray[np.float32]
@@ -143,7 +150,7 @@ class _KeyphraseTask:
     def _with_fit(self, query: Query | None, hits: Hits | None, n: int) -> Hits | None:
         if query is None or hits is None or self.background is None:
             return None
-        return self.background.with_fit(query, hits, n)
+        return self.background.with_fit(query, hits, n, self.request.settings.search_words)
 
     def prepare(self, item: Any, hits: Hits | None) -> tuple[Any, Pieces, NDArray[np.int32]]:
         near = None if hits is None or self.background is None else self.background.gather(hits)
@@ -158,6 +165,10 @@ class _KeyphraseTask:
             )
         )
 
+    def whole(self, item: Any) -> Compact:
+        prepared, pieces, terms = self.prepare(item, None)
+        return self.complete(prepared, self.generator.backend.encode(pieces, terms), None)
+
 
 def _query(text: str) -> Query | None:
     """The text as a query; None for what cannot be one."""
@@ -169,15 +180,19 @@ def _query(text: str) -> Query | None:
 
 @dataclass(frozen=True, slots=True)
 class CollectionJob:
-    """What a collection keeps of texts: their best terms and phrases."""
+    """What a collection keeps of texts: their best terms, if any are wanted, and phrases."""
 
     model: Path
     top: int
     phrases: int
     settings: Settings
+    precision: str | None = None
 
     def open(self) -> Task:
-        return _CollectionTask(OnnxBackend.load(self.model), self)
+        backend = OnnxBackend.load(self.model, self.precision)
+        weighed = self.top > 0
+        analyser = ModelAnalyser(backend, phrases=self.phrases, settings=self.settings, term_weights=weighed)
+        return _CollectionTask(backend, self, analyser)
 
     def pack(self, item: Any) -> str:
         if not isinstance(item, str):
@@ -193,6 +208,7 @@ class CollectionJob:
 class _CollectionTask:
     backend: OnnxBackend
     job: CollectionJob
+    analyser: ModelAnalyser
 
     @property
     def window(self) -> int:
@@ -217,3 +233,8 @@ class _CollectionTask:
         assert top is not None
         above = top[1] > 0
         return top[0][above], top[1][above], [(phrase.fold, phrase.form, phrase.terms) for phrase in phrases]
+
+    def whole(self, item: Any) -> Compact:
+        found = self.analyser.analyse(item)
+        phrases = [(phrase.fold, phrase.form, phrase.terms) for phrase in found.phrases]
+        return found.term_ids, found.term_weights, phrases

@@ -30,12 +30,13 @@ ResultT = TypeVar("ResultT")
 class DeviceStream(Generic[ResultT]):
     """A job done by processes around a device, for one stream of items after the other.
 
-    The processes start with the first item and stay until `close`; used as a context manager it closes itself.
+    Without a `plan` for a device every process has a model of its own. The processes start with the first item and stay
+    until `close`; used as a context manager it closes itself.
     """
 
-    def __init__(self, plan: ServerPlan, job: Job[ResultT], workers: int | None = None) -> None:
+    def __init__(self, plan: ServerPlan | None, job: Job[ResultT], workers: int | None = None) -> None:
         self._plan, self._job = plan, job
-        self._workers = workers or max(1, cores() - 1)
+        self._workers = workers or max(1, cores() - (plan is not None))
         self._processes: _Processes | None = None
 
     def run(self, items: Iterable[ItemT], chunk: int = CHUNK) -> Iterator[Answer[ItemT, ResultT]]:
@@ -74,21 +75,25 @@ class DeviceStream(Generic[ResultT]):
 
 
 class _Processes:
-    """The server and the workers."""
+    """The workers, and the server first where there is one."""
 
-    def __init__(self, plan: ServerPlan, job: Job[Any], workers: int) -> None:
-        self._job = job
+    def __init__(self, plan: ServerPlan | None, job: Job[Any], workers: int) -> None:
+        self._job, self._served = job, plan is not None
         self._members: list[Process] = []
         try:
-            ends = [pair() for _ in range(workers)]
-            device = f"The process that runs the model on {plan.device}"
-            self._members.append(Process(device, "server", plan, [theirs for _, theirs in ends]))
-            for number, (ours, _) in enumerate(ends, 1):
-                self._members.append(Process(f"Worker process {number}", "worker", job, [ours]))
+            if plan is None:
+                for number in range(1, workers + 1):
+                    self._members.append(Process(f"Worker process {number}", "alone", job, []))
+            else:
+                ends = [pair() for _ in range(workers)]
+                device = f"The process that runs the model on {plan.device}"
+                self._members.append(Process(device, "server", plan, [theirs for _, theirs in ends]))
+                for number, (ours, _) in enumerate(ends, 1):
+                    self._members.append(Process(f"Worker process {number}", "worker", job, [ours]))
         except BaseException:
             self.close()
             raise
-        self._busy = dict.fromkeys(self._members[1:], 0)
+        self._busy = dict.fromkeys(self._members[self._served :], 0)
         self._by_connection: dict[Any, Process] = {member.connection: member for member in self._members}
         self._sent: dict[int, tuple[Process, list[Any]]] = {}
         self._results: dict[int, list[Any]] = {}
@@ -171,16 +176,17 @@ class _Processes:
     def _lost(self, member: Process) -> ErukgError:
         server = self._members[0]
         # Workers end with the server, so of two that have gone it is the one to name.
-        if member is not server and wait([server.connection], 0.5):
+        if self._served and member is not server and wait([server.connection], 0.5):
             try:
                 message = receive(server.connection)
                 if isinstance(message, Failure) and isinstance(message.error, ErukgError):
                     return message.error
             except (EOFError, OSError):
                 member = server
+        advice = "fewer processes or the device cpu" if self._served else "fewer of them (--threads)"
         return ErukgError(
             f"{member.what} ended unexpectedly (exit code {member.exit_code()}); there may be too little memory, try "
-            "fewer processes or the device cpu."
+            f"{advice}."
         )
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class Process:
 
     def __init__(self, what: str, role: str, order: object, others: Sequence[Connection]) -> None:
         if os.name != "posix":
-            raise ErukgError("Streams on a GPU need Linux; use the device cpu.")
+            raise ErukgError("Streams in several processes need Linux or macOS; use threads, on the device cpu.")
         self.what = what
         self.connection, theirs = pair()
         taken = [theirs, *others]
@@ -51,7 +51,7 @@ class Process:
                 pass_fds=numbers,
                 # An interruption is for the caller, who ends the others in good order.
                 start_new_session=True,
-                env={**os.environ, **(_ONE_THREAD if role == "worker" else {}), "PYTHONPATH": os.pathsep.join(paths)},
+                env={**os.environ, **({} if role == "server" else _ONE_THREAD), "PYTHONPATH": os.pathsep.join(paths)},
             )
         finally:
             for end in taken:
@@ -102,6 +102,10 @@ def main() -> None:
             from erukg.gpu.worker import work
 
             work(caller, outbox, others[0], order)
+        elif role == "alone":
+            from erukg.gpu.worker import work_alone
+
+            work_alone(caller, outbox, order)
         else:
             from erukg.gpu.server import serve
 

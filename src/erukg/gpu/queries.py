@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.analysis import Query
+from erukg.collection.analysis import Query, weightiest
 from erukg.collection.arrays import damaged
 from erukg.collection.commit import SegmentState
 from erukg.collection.opening import open_parts
@@ -93,8 +93,8 @@ class Index:
         """How many documents are live."""
         return self.manifest.documents
 
-    def lists_of(self, queries: Sequence[Query]) -> Lists:
-        """The posting lists that these queries read."""
+    def lists_of(self, queries: Sequence[Query], words: int = 0) -> Lists:
+        """The posting lists that these queries read, each so many `words`; 0 for all of them (`weightiest`)."""
         terms = np.concatenate([np.empty(0, np.uint64), *(query.terms for query in queries)])
         repeats = np.concatenate([np.empty(0, np.int64), *(query.counts for query in queries)])
         owners = np.repeat(np.arange(len(queries)), [len(query.terms) for query in queries])
@@ -111,6 +111,8 @@ class Index:
         factors = (repeats * idf(frequencies, len(self))).astype(np.float32)
         which = np.concatenate([np.empty(0, np.int64), *(which for which, _ in found)])
         rows = np.concatenate([np.empty(0, np.int64), *(rows for _, rows in found)])
+        asked = weightiest(factors, owners, words)[which]
+        which, rows = which[asked], rows[asked]
         if len(found) > 1:
             order = np.argsort(owners[which], kind="stable")
             which, rows = which[order], rows[order]

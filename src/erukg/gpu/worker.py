@@ -1,4 +1,4 @@
-"""A worker process: everything about a text but the model itself. It loads no torch."""
+"""A worker process: everything about a text, or everything but the model itself. It loads no torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from erukg.core.backend import Pieces
 from erukg.gpu.jobs import Job, Task
 from erukg.gpu.messages import BEGIN, ENCODE, READY, SEARCH, SWITCH, Failure, Outbox, portable, read_into
 
-__all__ = ["work"]
+__all__ = ["work", "work_alone"]
 
 _CALLER, _SERVER = 0, 1
 
@@ -30,13 +30,38 @@ def work(caller: Connection, outbox: Outbox, server: Connection, job: Job[Any]) 
     sys.setswitchinterval(SWITCH)
     inbox = _Inbox()
     read_into(inbox.put, (caller, server), vital=2)
+    task = _opened(job)
+    worker = _Worker(task, outbox, Outbox(server), on_device=inbox.ready.get())
+    while True:
+        worker.take(*inbox.get())
+
+
+def work_alone(caller: Connection, outbox: Outbox, job: Job[Any]) -> None:
+    """Serve until the caller has gone, with a model of its own; the caller sends and gets what it does with `work`."""
+    sys.setswitchinterval(SWITCH)
+    chunks: queue.SimpleQueue[tuple[int, list[Any]]] = queue.SimpleQueue()
+    read_into(lambda _, chunk: chunks.put(chunk), (caller,), vital=1)
+    task = _opened(job)
+    while True:
+        number, items = chunks.get()
+        outbox.put((number, [_whole(task, item) for item in items]))
+
+
+def _opened(job: Job[Any]) -> Task:
     task = job.open()
     # What is loaded stays, and texts leave no cycles behind; looking for garbage often would be much of the work.
     gc.freeze()
     gc.set_threshold(200_000, 20, 100)
-    worker = _Worker(task, outbox, Outbox(server), on_device=inbox.ready.get())
-    while True:
-        worker.take(*inbox.get())
+    return task
+
+
+def _whole(task: Task, item: Any) -> Any:
+    if isinstance(item, Failure):
+        return item
+    try:
+        return task.whole(item)
+    except Exception as error:  # it belongs to this item alone, and is told when its turn comes
+        return portable(error)
 
 
 class _Inbox:

@@ -95,7 +95,7 @@ class _Results(BaseModel):
 
 
 class KeyphraseResults(_Results):
-    model_config = _like({"results": [_FOUND.to_dict()], "model": "small", "collection": _COLLECTION, "took_ms": 9.1})
+    model_config = _like({"results": [_FOUND.to_dict()], "model": "tiny", "collection": _COLLECTION, "took_ms": 9.1})
 
     results: list[Keyphrases | DocumentError] = Field(description="One per document, in order.")
 
@@ -116,7 +116,7 @@ class SuggestResults(_Results):
     model_config = _like(
         {
             "results": [_SUGGESTED.to_dict()],
-            "model": "small",
+            "model": "tiny",
             "collection": _COLLECTION,
             "vocabulary": "ice",
             "took_ms": 9.1,

@@ -15,7 +15,7 @@ from erukg.generator import KeyphraseGenerator
 
 __all__ = ["EncodingCache"]
 
-_Key: TypeAlias = tuple[bytes, str | None, int, int]
+_Key: TypeAlias = tuple[bytes, str | None, int, int, int]
 
 
 class EncodingCache:
@@ -60,5 +60,5 @@ def _key(text: str, id: str | None, settings: Settings) -> _Key:
     """What an entry depends on: the text, and of the settings only which neighbours and how many of their phrases."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     if not settings.uses_neighbours:
-        return digest, id, 0, 0
-    return digest, id, settings.neighbours, settings.neighbour_candidates
+        return digest, id, 0, 0, 0
+    return digest, id, settings.neighbours, settings.search_words, settings.neighbour_candidates

@@ -49,14 +49,30 @@ LABELS = (
     "lent_nearest",
 )
 #: Of the votes of similar documents (`Votes`), and of those that name the concept or do not, as the text
-#: (`TaggedDocuments.likewise`).
-VOTES = ("of_5", "of_20", "of_50", "of_all", "sharp", "nearest", "likeness", "places", "fit", "fall", "likewise")
+#: (`TaggedDocuments.likewise`); and the logarithm of how near the text lies to the concept's documents (`Centres`)
+#: beside the nearest of all concepts.
+VOTES = (
+    "of_5",
+    "of_20",
+    "of_50",
+    "of_all",
+    "sharp",
+    "nearest",
+    "likeness",
+    "places",
+    "fit",
+    "fall",
+    "likewise",
+    "near",
+)
 #: Of the archive: how many of its documents carry the concept, and what the votes are beside what chance gives.
 ARCHIVE = ("used", "lift", "lift_20")
 
 # Of the concepts that only other documents speak for: the most that are considered.
 _LENT, _VOTED = 40, 150
 _FAR = 1000.0  # words before what is not in the text
+# The least of the logarithms of nearness: that of a concept that no document carries.
+_NOT_NEAR = -2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +138,7 @@ class Gatherer:
             if votes is not None:
                 present = parts[0][:, LABELS.index("words")] > 0
                 parts[1][:, VOTES.index("likewise")] = self._tagged.likewise(votes.asked, terms, chosen, present)
+                parts[1][:, VOTES.index("near")] = _nearness(self._tagged.centres.nearness(query, id, chosen))
             parts.append(archive_features(parts[1], self._tagged.counts[chosen], len(self._tagged.collection)))
         return Evidence(chosen, np.concatenate(parts, 1).astype(np.float32), terms, occurrences, votes, unlike)
 
@@ -176,6 +193,12 @@ def archive_features(votes: Floats, used: NDArray[np.integer] | Floats, document
     )
 
 
+def _nearness(cosines: Floats) -> Floats:
+    """The column `near`, from how near a text lies to the centres of concepts."""
+    least = np.exp(_NOT_NEAR)
+    return np.log(np.maximum(cosines / max(float(cosines.max(initial=0.0)), 1e-9), least))
+
+
 def _others(concepts: NDArray[np.int64], weights: Floats, known: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """The concepts of most weight that are not known otherwise."""
     order = np.argsort(-weights, kind="stable")
@@ -184,7 +207,7 @@ def _others(concepts: NDArray[np.int64], weights: Floats, known: NDArray[np.int6
 
 def _vote_features(votes: Votes | None, chosen: NDArray[np.int64]) -> Floats:
     out = np.zeros((len(chosen), len(VOTES)))
-    out[:, VOTES.index("nearest")] = _FAR
+    out[:, VOTES.index("nearest")], out[:, VOTES.index("near")] = _FAR, _NOT_NEAR
     if votes is None:
         return out
     out[:, VOTES.index("fit")], out[:, VOTES.index("fall")] = votes.fit, votes.fall

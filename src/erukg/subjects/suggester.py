@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -280,5 +281,7 @@ class Suggester:
             "keyphrase of similar texts": value["lent"],
         }
         if self._votes is not None:
-            why["how often it is used"] = float(self._votes.counts[concept])
+            used = float(self._votes.counts[concept])
+            near = math.exp(evidence.column("near")[row]) if used and evidence.votes is not None else 0.0
+            why |= {"likeness to its documents": near, "how often it is used": used}
         return {name: number for name, number in why.items() if number}

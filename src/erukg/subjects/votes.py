@@ -15,6 +15,7 @@ from erukg.collection.analysis import Query, terms_of
 from erukg.collection.likeness import NEAREST
 from erukg.collection.search import idf
 from erukg.core.neighbours import Source
+from erukg.subjects.centres import Centres
 from erukg.subjects.concepts import matching_form
 from erukg.subjects.vocabulary import Vocabulary
 
@@ -96,6 +97,11 @@ class TaggedDocuments:
                 out[concept] += count
         return out
 
+    @cached_property
+    def centres(self) -> Centres:
+        """The centres of the documents that carry each concept."""
+        return Centres(self.collection, self.concept, len(self._vocabulary))
+
     def concept(self, uri: str, label: str) -> int:
         """The concept that a tag means: that of its URI, or else the one with its label; -1 if there is none."""
         key = uri, label
@@ -125,14 +131,12 @@ class TaggedDocuments:
         lengths = np.maximum(self.collection.lengths(hits.documents), _SHORTEST)
         scores = hits.scores.astype(np.float64) / lengths**_LENGTH
         order = np.argsort(-scores, kind="stable")[:_ASKED]
-        tags = self.collection.tags_of(hits.documents[order])
-        held = [sorted({c for tag in each if (c := self.concept(tag.uri, tag.label)) >= 0}) for each in tags]
-        kept = np.flatnonzero([len(each) > 0 for each in held])
+        flat, counts = self.centres.carried_by(hits.documents[order])
+        kept = np.flatnonzero(counts)
         if not len(kept):
             return None
         documents, scores = hits.documents[order][kept], scores[order][kept]
-        places = np.repeat(np.arange(len(kept)), [len(held[k]) for k in kept])
-        flat = np.array([concept for k in kept.tolist() for concept in held[k]], np.int64)
+        places = np.repeat(np.arange(len(kept)), counts[kept])
         asked = Asked(documents, scores, (flat, places))
         documents, scores = documents[:NEIGHBOURS], scores[:NEIGHBOURS]
         flat, places = flat[places < NEIGHBOURS], places[places < NEIGHBOURS]

@@ -24,7 +24,7 @@ from erukg.errors import InputError, MissingExtraError, ModelError
 from erukg.research.baselines.base import digest
 from erukg.taggers import SpacyTagger, Tagger, load_tagger
 
-__all__ = ["Phrase", "Reader", "TaggedText", "WordTagger", "described_tagger"]
+__all__ = ["TAGGED_BY", "Phrase", "Reader", "TaggedText", "WordTagger", "described_tagger"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,10 @@ class TaggedText:
             stop = int(np.searchsorted(ends, spans[0][1])) + 1
             out.append(Phrase(form, tuple(self.stems[offsets[0] : stop]), offsets.astype(np.int64)))
         return out
+
+
+#: The bundled model whose tags baselines read in evaluations, whichever is the default.
+TAGGED_BY = "small"
 
 
 class WordTagger(Protocol):

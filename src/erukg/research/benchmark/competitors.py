@@ -45,7 +45,7 @@ def competitor_names(names: str | None) -> tuple[str, ...]:
     known = [_PAPER, *SYSTEMS]
     for spec in out:
         name, colon, _ = spec.partition(":")
-        # This package itself is always there: only another variant of it (erukg-extract:model=tiny) adds something.
+        # This package itself is always there: only another variant of it (erukg-extract:model=small) adds something.
         if name not in known or (name.startswith("erukg") and not colon):
             known = [_PAPER, *(name for name in SYSTEMS if not name.startswith("erukg"))]
             raise InputError(f"There is no competitor '{name}'; {did_you_mean(name, known, 'there are: {known}.')}")

@@ -16,7 +16,7 @@ Step: TypeAlias = Callable[[int, int], None]
 """Told how much of one thing is done, and how much there is."""
 
 #: Everything a run can measure, in its order.
-PARTS = ("throughput", "stages", "cold", "memory", "length", "against")
+PARTS = ("throughput", "stages", "cold", "memory", "length", "cores", "against")
 
 
 def no_step(done: int, total: int) -> None:
@@ -35,11 +35,11 @@ class Plan:
     documents   how many built-in documents of `words` words are measured where no others are given
     rounds      how often streams are timed, in turn
     cold_runs   how many processes are started after the first ever one
-    streamed    documents of the stream whose memory is measured
+    streamed    documents of the stream whose memory is measured, and of those on more cores
     paths       files whose documents that stream takes, again and again; none: built-in ones
     lengths     documents of so many words show how time grows
     against     competitors: paper, or a system of `erukg evaluate` such as yake, keybert:FOLDER or
-                erukg-extract:model=tiny
+                erukg-extract:model=small
     cores       cores that competitors, and this package beside them, may use
     lucene      jars of a Lucene for the competitor `paper`; without, bm25s stands in
     weights     folder with the same weights for torch, for the competitor `paper`

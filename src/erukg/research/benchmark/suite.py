@@ -17,6 +17,7 @@ from erukg.research.benchmark.competitors import load_competitors
 from erukg.research.benchmark.machine import pinned, report_head
 from erukg.research.benchmark.plan import Plan
 from erukg.research.benchmark.processes import cold_start, peak_memory
+from erukg.research.benchmark.scaling import time_scaling
 from erukg.research.benchmark.texts import document, documents
 from erukg.research.benchmark.timing import Progress, Stream, System
 
@@ -77,6 +78,8 @@ def run_benchmark(
     if "length" in plan.parts:
         chosen = {n: [document(n, k) for k in range(max(1, min(5, _WORDS_A_LENGTH // n)))] for n in plan.lengths}
         report["length"] = timing.time_lengths(timing.systems(generator, few, plan.top_k), chosen, tell)
+    if "cores" in plan.parts:
+        report["cores"] = time_scaling(generator, given, plan.streamed, plan.top_k, tell)
     if "against" in plan.parts and plan.against:
         report["against"] = compare(plan, wanted, sets, folder, tell)
     return report

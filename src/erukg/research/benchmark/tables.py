@@ -133,6 +133,19 @@ def _lengths(measured: Sequence[Mapping[str, Any]]) -> Table:
     return _table("Growth with the document, one core", columns, rows)
 
 
+def _cores(measured: Sequence[Mapping[str, Any]]) -> Table:
+    columns = ("cores", "processes: documents/s", "× one", "seconds to start", "threads: documents/s", "× one")
+    rows = []
+    for row in measured:
+        cells = [f"{row['cores']}"]
+        for how in ("processes", "threads"):
+            rate, first = row[f"{how}_per_second"], measured[0][f"{how}_per_second"]
+            cells += [f"{rate:,.1f}", f"{rate / first:.2f}"]
+            cells += [f"{row['processes_seconds_to_start']:.1f}"] if how == "processes" else []
+        rows.append(cells)
+    return _table("A long stream on more cores", columns, rows)
+
+
 def _sets(measured: Mapping[str, Any]) -> Table:
     rows = [
         [name, *(f"{part[name]['documents_per_second']:.1f}" for part in measured["sets"].values())]
@@ -159,5 +172,6 @@ _PARTS: dict[str, Callable[[Any], Table | str]] = {
     "cold_start": _cold,
     "memory": _memory,
     "length": _lengths,
+    "cores": _cores,
     "against": _against,
 }

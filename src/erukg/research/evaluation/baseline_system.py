@@ -23,7 +23,7 @@ from erukg.research.baselines.neural.model import CopyModel
 from erukg.research.baselines.positionrank import PositionRank
 from erukg.research.baselines.promptkp import Filler, PromptKp
 from erukg.research.baselines.promptrank import EncoderDecoder, PromptRank
-from erukg.research.baselines.tagged import Reader
+from erukg.research.baselines.tagged import TAGGED_BY, Reader
 from erukg.research.baselines.textrank import TextRank
 from erukg.research.baselines.tfidf import FrequencyCorpus, TfIdf
 from erukg.research.baselines.tpg import Tpg
@@ -138,7 +138,7 @@ def make(spec: str, options: SystemOptions) -> System:
             model = value
         else:
             changes.update([parse_setting(argument)])
-    parts: dict[str, Any] = {"reader": Reader(tagger, model)} if recipe.tags else {}
+    parts: dict[str, Any] = {"reader": Reader(tagger, model or TAGGED_BY)} if recipe.tags else {}
     if recipe.part is not None:
         if path is None:
             return UnavailableSystem(spec, recipe.wants.format(name))

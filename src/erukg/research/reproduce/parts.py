@@ -130,7 +130,7 @@ class Parts:
         model = find_model(self.given.model)
         folders = {"model": model}
         if self.given.model is None:
-            folders["tiny"] = find_model("tiny")
+            folders["small"] = find_model("small")
         collection = self.given.collection or bundled_collection(ModelFolder.open(model).term_space)
         if collection is not None:
             folders["collection"] = Path(collection)

@@ -103,7 +103,7 @@ _TABLE_1, _TABLE_2, _TABLE_3 = "paper: Table 1", "paper: Table 2", "paper: Table
 _KEYPHRASES, _RETRIEVAL = "results: Keyphrases", "results: Retrieval"
 _FRONT, _FRONT_SEARCH = "README: phrases in the text", "README: search"
 _ALPHA_BETA_SETS = ("kp20k",)  # as in the paper
-_GENERATE, _TINY = "erukg-generate", "erukg-generate:model=tiny"
+_GENERATE, _SMALL = "erukg-generate", "erukg-generate:model=small"
 
 
 def _trained(name: str) -> tuple[Step, ...]:
@@ -130,8 +130,8 @@ STEPS: tuple[Step, ...] = (
             "erukg-generate:complete",
             "erukg-extract",
             "erukg-generate:paper",
-            _TINY,
-            "erukg-generate:model=tiny,complete",
+            _SMALL,
+            "erukg-generate:model=small,complete",
             "erukg-generate:model={base}",
             "erukg-generate:absent_learned=0",
             "erukg-generate:complete,absent_composed=0",
@@ -143,7 +143,7 @@ STEPS: tuple[Step, ...] = (
         needs=("test", "paper-collection"),
         fills=(_TABLE_1, _FRONT, _KEYPHRASES),
         rows=(
-            "erukg-generate:paper,collection={paper-collection}",
+            "erukg-generate:paper,model=small,collection={paper-collection}",
             "erukg-generate:paper,model={base},collection={paper-collection}",
         ),
     ),
@@ -176,8 +176,8 @@ STEPS: tuple[Step, ...] = (
         needs=("test",),
         fills=(_TABLE_3, "README: quality against speed", "results: Quality against speed"),
         rows=(
-            "erukg-extract:model=tiny",
-            _TINY,
+            "erukg-extract:model=small",
+            _SMALL,
             "erukg-generate:model={base}",
             "yake",
             "textrank:tagger={tagger}",
@@ -204,7 +204,7 @@ STEPS: tuple[Step, ...] = (
         task="retrieval",
         needs=("retrieval",),
         fills=(_TABLE_2, "paper: Table 5", _FRONT_SEARCH, _RETRIEVAL),
-        rows=(_GENERATE,),
+        rows=(_SMALL,),
     ),
     Step(
         name="retrieval-doct5query",
@@ -271,7 +271,7 @@ STEPS: tuple[Step, ...] = (
         fills=("paper: Table 7", "paper: Table 8", "results: Case study"),
         rows=(
             _GENERATE,
-            _TINY,
+            _SMALL,
             "multipartiterank",
             "textrank",
             "yake",
@@ -283,7 +283,7 @@ STEPS: tuple[Step, ...] = (
         task="readers",
         needs=("readers",),
         fills=("README: texts of our own", "results: Readers"),
-        rows=(_GENERATE, _TINY, "yake"),
+        rows=(_GENERATE, _SMALL, "yake"),
     ),
     Step(
         name="calibration",
@@ -304,7 +304,7 @@ STEPS: tuple[Step, ...] = (
         task="keyphrases",
         needs=("dev",),
         fills=("docs/decisions.md: what was chosen on the development sets",),
-        rows=(_GENERATE, "erukg-generate:complete", _TINY),
+        rows=(_GENERATE, "erukg-generate:complete", _SMALL),
         on_page=False,
     ),
 )

@@ -189,11 +189,10 @@ def _subjects(work: Work) -> Mapping[str, Any]:
     from erukg.research.evaluation import subjects as wing
     from erukg.research.evaluation.subjects.report import to_json
     from erukg.subjects.learned import SubjectRanking
-    from erukg.subjects.vocabulary import Vocabulary
 
     parts = work.parts
     documents = wing.load_tagged(parts.path("subjects"), "subjects", work.limit)
-    tagged, vocabulary = Collection.open(parts.path("tagged")), Vocabulary.load(parts.path("mesh"))
+    tagged, vocabulary = Collection.open(parts.path("tagged")), wing.load_mesh(parts.path("mesh"))
     ranking = SubjectRanking.load(parts.path("subject-ranking")) if "subject-ranking" in parts else None
     given = wing.Parts(
         lambda: KeyphraseGenerator.from_pretrained(parts.given.model), vocabulary, tagged, ranking, work.threads

@@ -19,7 +19,7 @@ from erukg.training.suggest.samples import Lesson, TaggedText
 __all__ = ["kept_folder", "kept_lessons"]
 
 _PART = 500
-_FORMAT = "lessons-1"
+_FORMAT = "lessons-2"
 _LISTS = ("concepts", "named", "terms", "seen")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,11 @@ from erukg.core.inputs import given_id, text_of
 from erukg.errors import InputError
 from erukg.io.objects import numbered_lines, read_objects
 from erukg.research.evaluation.datasets import content_hash, read_by_id
+from erukg.subjects.concepts import Concept
+from erukg.subjects.vocabulary import Vocabulary
 
-__all__ = ["CHECK_TAGS", "TaggedRecord", "TaggedSet", "load_tagged", "read_predictions", "read_uris"]
+__all__ = ["CHECK_TAGS", "TaggedRecord", "TaggedSet"]
+__all__ += ["load_mesh", "load_tagged", "read_predictions", "read_uris"]
 
 _MAX_DOCUMENTS = 1_000_000
 # The check tags of MeSH, which indexers consider for every record, by the numbers of their descriptors: Humans,
@@ -64,6 +67,16 @@ def load_tagged(path: Path, field: str = "subjects", limit: int | None = None) -
         raise InputError(f"There is no file {path}; give documents with their concepts, as JSON Lines.")
     records = tuple(read_by_id(path, parse, _MAX_DOCUMENTS).values())
     return TaggedSet(path.name.partition(".")[0], records[:limit], content_hash(path))
+
+
+def load_mesh(path: Path) -> Vocabulary:
+    """MeSH, from a file with the numbers of descriptors alone or with URIs such as documents have, mesh:D000001."""
+    given = Vocabulary.load(path)
+    return Vocabulary.of([_named(concept) for concept in given], given.name, given.language)
+
+
+def _named(concept: Concept) -> Concept:
+    return concept if ":" in concept.uri else replace(concept, uri=f"mesh:{concept.uri}")
 
 
 def read_uris(path: Path) -> frozenset[str]:
