@@ -79,12 +79,14 @@ class Parts:
     def rows(self, step: Step) -> tuple[list[str], dict[str, list[str]]]:
         """The step's systems with their parts filled in, and by row the parts of those that lack any.
 
-        With a model of one's own the rows of other models are not asked for.
+        With a model of one's own the rows of other models are not asked for; where there are no others, it stands in.
         """
         rows, lacking = [], {}
-        for row in step.rows:
-            if self.given.model is not None and "model=" in row:
-                continue
+        asked = step.rows
+        if self.given.model is not None:
+            own = (row.replace(",model=small", "").removesuffix(":model=small") for row in step.rows)
+            asked = tuple(row for row in step.rows if "model=" not in row) or tuple(r for r in own if "model=" not in r)
+        for row in asked:
             if lost := self.missing(parts_of(row)):
                 lacking[row] = lost
             else:

@@ -98,6 +98,7 @@ def test_an_error_of_the_caller_comes_behind_the_answers(
     if after > _FEW:
         answers = streaming.stream(broken(), threads=2)
         assert [answer.item for answer in islice(answers, after)] == list(texts[:after])
+        answers.close()  # type: ignore[attr-defined]
 
 
 def test_few_items_need_no_process(streaming: KeyphraseGenerator, texts: Sequence[Any], no_processes: None) -> None:
