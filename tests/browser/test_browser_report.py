@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from browser.browsing import HOSTILE, Sheet
+from browser.browsing import HOSTILE, WHALES, Sheet
 from erukg.backends import OnnxBackend, find_model
 from erukg.collection import DocumentRecord
 from erukg.collection.analyser import ModelAnalyser
@@ -100,10 +100,7 @@ def test_nothing_in_a_title_runs(sheet: Open, field_notes: Path, tmp_path: Path)
     pairs = zip(records, encoded, strict=True)
     build_encoded(folder, pairs, fingerprint=analyser.fingerprint, vocab_size=analyser.vocab_size)
     text = tmp_path / "note.txt"
-    text.write_text(
-        "Passive acoustic monitoring of whale calls. They are found in underwater sound by a convolutional network. "
-        "The convolutional network learns from annotated spectrograms, and underwater sound is recorded by hydrophones."
-    )
+    text.write_text(WHALES)
     one = sheet(_report(folder, tmp_path / "report.html", text)).ready()
     page = one.page
     page.click(".phrase-list.absent button.phrase >> nth=0")
