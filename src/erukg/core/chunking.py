@@ -146,12 +146,12 @@ class TaggedText:
 
     def _without_verbs(self, i: int, j: int) -> list[Range]:
         """The run cut at words that are verbs after a plural: "networks | answer | popular queries"."""
-        words = self.words
+        words, out = self.words, []
         for k in range(i + 1, j):
-            if words[k] in VERBS and is_plural(words[k - 1]):
-                rest = self._without_verbs(k + 1, j) if k + 1 < j else []
-                return [(i, k), *rest]
-        return [(i, j)]
+            if k > i and words[k] in VERBS and is_plural(words[k - 1]):
+                out.append((i, k))
+                i = k + 1
+        return [*out, (i, j)] if i < j else out
 
     def without_numbers(self, i: int, j: int) -> Iterator[Range]:
         """The run cut at numbers that count something; "type 2 diabetes" and "Thirty Years' War" stay whole."""

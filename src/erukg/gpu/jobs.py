@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.backends import OnnxBackend
+from erukg.backends import ModelFolder, OnnxBackend
 from erukg.collection import Collection
 from erukg.collection.analyser import ModelAnalyser, phrases_of
 from erukg.collection.analysis import Query, analyse
@@ -97,6 +98,13 @@ class KeyphraseJob:
     precision: str | None = None
     top: int = 0
 
+    @classmethod
+    def of(cls, folder: ModelFolder, generator: Generator, collection: Collection | None, request: Request) -> Self:
+        """The job of a generator whose model lies in this folder."""
+        where = None if collection is None else collection.folder.absolute()
+        commit = 0 if collection is None else collection.manifest.number
+        return cls(folder.path.absolute(), where, commit, request, generator.language_of, folder.precision)
+
     def open(self) -> Task:
         # Beside a device only its tokenizer is used: the network is loaded when something is encoded.
         backend = OnnxBackend.load(self.model, self.precision)
@@ -107,11 +115,8 @@ class KeyphraseJob:
                 background = Collection.open(self.collection)
             if background.manifest.number != self.commit:
                 raise CollectionError(f"{self.collection} has changed since it was opened; open it again.")
-        index = None
-        if self.collection is not None and self.request.settings.uses_neighbours:
-            index = Index(self.collection, self.commit)
         generator = Generator(backend, background, language_of=self.language_of)
-        return _KeyphraseTask(generator, background, index, backend.window, self.request)
+        return _KeyphraseTask(generator, background, backend.window, self.request)
 
     def pack(self, item: Any) -> tuple[str | None, str]:
         given = as_item(item)
@@ -121,13 +126,19 @@ class KeyphraseJob:
         return restore(result)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _KeyphraseTask:
     generator: Generator
     background: Collection | None
-    index: Index | None
     window: int
     request: Request
+
+    @cached_property
+    def index(self) -> Index | None:
+        """What a search on the device is planned with, opened when the first is."""
+        if self.background is None or not self.request.settings.uses_neighbours:
+            return None
+        return Index(self.background.folder, self.background.manifest.number)
 
     def plan_search(self, items: Sequence[Any]) -> tuple[Any, Lists] | None:
         if self.index is None:
@@ -232,9 +243,12 @@ class _CollectionTask:
         phrases = phrases_of(document, pieces, encoding, terms, self.backend, job.settings, job.phrases)
         assert top is not None
         above = top[1] > 0
-        return top[0][above], top[1][above], [(phrase.fold, phrase.form, phrase.terms) for phrase in phrases]
+        return top[0][above], top[1][above], _plain(phrases)
 
     def whole(self, item: Any) -> Compact:
         found = self.analyser.analyse(item)
-        phrases = [(phrase.fold, phrase.form, phrase.terms) for phrase in found.phrases]
-        return found.term_ids, found.term_weights, phrases
+        return found.term_ids, found.term_weights, _plain(found.phrases)
+
+
+def _plain(phrases: Sequence[Phrase]) -> list[Compact]:
+    return [(phrase.fold, phrase.form, phrase.terms) for phrase in phrases]

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from erukg.backends import OnnxBackend
-from erukg.backends.threads import MOST_THREADS, ThreadRunner, cores, ordered_map
+from erukg.backends.threads import MOST_THREADS, ThreadRunner, cores
 from erukg.collection import Collection
 from erukg.collection.analyser import ModelAnalyser
 from erukg.collection.encoded import EncodedDocument
@@ -70,7 +70,7 @@ class ProcessAnalyser(ModelAnalyser):
         few: int = _FEW,
     ) -> None:
         self._workers, self._few = _workers(workers), few
-        mapper = partial(ordered_map, threads=self._workers)
+        mapper = partial(ThreadRunner().map, workers=workers)
         super().__init__(backend, phrases=phrases, settings=settings, mapper=mapper, term_weights=term_weights)
         top = MOST_TERMS + 1 if term_weights else 0
         folder = backend.folder
@@ -110,9 +110,8 @@ def job_of(generator: Generator, request: Request) -> KeyphraseJob | None:
     backend, background = generator.backend, generator.background
     if not isinstance(backend, OnnxBackend) or backend.threads > 1 or generator.tagger is not None:
         return None
-    model, precision, ask = backend.folder.path.absolute(), backend.folder.precision, generator.language_of
     if background is None:
-        return KeyphraseJob(model, None, 0, request, ask, precision)
+        return KeyphraseJob.of(backend.folder, generator, None, request)
     if not isinstance(background, Collection) or read_manifest(background.folder).number != background.manifest.number:
         return None
-    return KeyphraseJob(model, background.folder.absolute(), background.manifest.number, request, ask, precision)
+    return KeyphraseJob.of(backend.folder, generator, background, request)

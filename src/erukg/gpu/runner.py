@@ -69,13 +69,7 @@ class DeviceRunner(ThreadRunner):
             raise InputError(
                 "Streams on a device take the model's own tags; leave the tagger out, or use the device cpu."
             )
-        job = KeyphraseJob(
-            self._backend.folder.path.absolute(),
-            collection.folder.absolute() if collection is not None else None,
-            collection.manifest.number if collection is not None else 0,
-            request,
-            generator.language_of,
-        )
+        job = KeyphraseJob.of(self._backend.folder, generator, collection, request)
         plan = server_plan(self._backend, job.top)
         if job.collection is not None and request.settings.uses_neighbours and self._search == "device":
             search = SearchPlan(job.collection, job.commit, request.settings.neighbours + SPARE)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from erukg.collection import Collection
 from erukg.collection.analysis import Query
+from erukg.collection.arrays import PackedLists, offsets_of
 from erukg.collection.search import idf
 from erukg.core.hashing import hash_phrases
 from erukg.core.kernels import kernel
@@ -42,17 +43,15 @@ class Centres:
         self._texts, self._ids = _names(collection)
         starts, carried = _carried(collection, concept, concepts)
         self._lengths, self._squares = _measured(collection, starts, carried, concepts)
-        self._held = starts, carried
-        order = np.argsort(carried, kind="stable")
-        self._carriers = np.repeat(np.arange(len(self._documents)), np.diff(starts))[order]
-        self._starts = np.concatenate(([0], np.cumsum(np.bincount(carried, minlength=concepts))))
+        self._held = PackedLists(carried, offsets_of(np.diff(starts)))
+        owners = np.repeat(np.arange(len(self._documents)), np.diff(starts))
+        counts = np.bincount(carried, minlength=concepts)
+        self._carriers = PackedLists(owners[np.argsort(carried, kind="stable")], offsets_of(counts))
 
     def carried_by(self, documents: Ints) -> tuple[Ints, Ints]:
         """The concepts of each of some documents, ascending and end to end, and how many each carries."""
-        starts, carried = self._held
-        rows = np.searchsorted(self._documents, documents)
-        counts = np.diff(starts)[rows]
-        return carried[_ranges(starts[rows], counts)], counts
+        held = self._held.take(np.searchsorted(self._documents, documents))
+        return held.values, np.diff(held.offsets)
 
     def nearness(self, text: Query, id: str | None, concepts: Ints) -> Floats:
         """The cosine between a text and the centre of each of some concepts, 0 where no document carries one.
@@ -62,9 +61,8 @@ class Centres:
         rarity = idf(self._collection.frequencies(text.terms), len(self._collection)) ** 2
         own = max(float(np.sqrt(rarity.sum())), _NOTHING)
         likeness = self._collection.summed(text.terms, rarity)[self._documents] / (self._lengths * own)
-        starts, counts = self._starts[concepts], np.diff(self._starts)[concepts]
-        row = np.repeat(np.arange(len(concepts)), counts)
-        flat = self._carriers[_ranges(starts, counts)]
+        carriers = self._carriers.take(concepts)
+        row, flat = np.repeat(np.arange(len(concepts)), np.diff(carriers.offsets)), carriers.values
         sums = np.bincount(row, likeness[flat], len(concepts))
         squares = self._squares[concepts]
         itself = self._texts == np.uint64(text.key)
@@ -75,11 +73,6 @@ class Centres:
             squares = squares - 2 * times * sums + times**2
             sums = sums - np.bincount(row, (likeness * itself)[flat], len(concepts))
         return np.where(squares > _NOTHING, sums / np.sqrt(np.maximum(squares, _NOTHING)), 0.0)
-
-
-def _ranges(starts: Ints, counts: Ints) -> Ints:
-    """The numbers from each of `starts` on, so many of each, end to end."""
-    return np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)
 
 
 def _names(collection: Collection) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
