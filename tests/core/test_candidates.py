@@ -215,9 +215,19 @@ def test_counts_and_dates_are_phrases_of_queries_alone() -> None:
 
 
 def test_mere_owners_are_no_phrases() -> None:
+    found = whole(f"{SENTENCE} Byron's notes", f"{TAGS} NNP NNS")
+    assert "Byron's notes" in found
+    found = whole(f"{SENTENCE} the city's", f"{TAGS} DT NN")
+    assert not any("city" in form for form in found)
+
+
+def test_owners_with_a_whole_name_go_by_it() -> None:
     found = whole(f"{SENTENCE} Ada Byron's notes", f"{TAGS} NNP NNP NNS")
-    assert "notes" in found
-    assert not any("Byron" in form for form in found)
+    assert {"notes", "Ada Byron"} <= set(found)
+    text = f"{SENTENCE} Ada Byron's notes and Ada Byron's son"
+    classes = np.array([penn_class(t) for t in f"{TAGS} NNP NNP NNS CC NNP NNP NN".split()], np.int8)
+    places = {c.form: c for c in find_candidates(Document.parse(text), classes)}
+    assert [text[start:end] for start, end in places["Ada Byron"].spans] == ["Ada Byron's"] * 2
 
 
 def test_what_the_glossary_knows_is_a_candidate_wherever_it_stands() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -67,11 +68,16 @@ def find_candidates(
     out: list[Located] = []
     for key, place in zip(keys, locate(document, keys, alone), strict=True):
         if place is not None:
-            out.append(place)
+            out.append(_without_owner(place))
         elif key in found:
             # A phrase that stands across what the text's words are looked up by is only known as a chunk.
-            out.append(_as_chunks(document, key, found[key]))
+            out.append(_without_owner(_as_chunks(document, key, found[key])))
     return out
+
+
+def _without_owner(place: Located) -> Located:
+    """A phrase that mostly owns something ("Sri Lanka's budget") in its own form."""
+    return replace(place, form=place.form[:-2]) if place.form.endswith("'s") else place
 
 
 def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> list[Located]:
@@ -114,11 +120,15 @@ def _known_runs(document: Document, glossary: Glossary, found: dict[str, list[Ch
 
 
 def _meaningful(document: Document, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """The chunks without dates and counts ("next Tuesday", "two days") and without mere owners ("the city's")."""
+    """The chunks without dates and counts ("next Tuesday", "two days") and without mere owners ("the city's").
+
+    Owners with a name of several words are worth their name: "Ada Byron's".
+    """
     words, query = document.words, document.is_query
     for chunk in chunks:
         first, last, _ = chunk
-        if words[last - 1][-2:] == "'s":
+        owner = words[last - 1][-2:] == "'s"
+        if owner and not (last - first > 1 and words[first][0].isupper() and words[last - 1][0].isupper()):
             continue
         if query or not _is_empty(words[first]) or not all(map(_is_empty, words[first:last])):
             yield chunk

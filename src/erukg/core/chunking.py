@@ -22,6 +22,7 @@ from erukg.core.lexicon import (
     COMPOUNDING,
     DETERMINERS,
     IMPERATIVE,
+    PARTICLES,
     ROLES,
     SPECIAL,
     TIMES,
@@ -61,11 +62,17 @@ def find_chunks(text: TaggedText, max_words: int, known: Known | None) -> list[C
         ranges = [part for run in ranges for part in text.segments(*run, known or _unknown)]
     out: list[Chunk] = []
     joined: set[int] = set()
+    left: dict[int, int] = {}
     for n, whole in text.joined(ranges, max_words):
         out.append(Chunk(*whole, True))
         joined |= {n, n + 1}
+        left[n + 1] = whole[1]
     letters = text.letters
     for n, (i, j) in enumerate(ranges):
+        if i < left.get(n, j) < j:
+            # What follows a name: the governor of "Bank of England | governor" is none of England's.
+            i = left[n]
+            joined.discard(n)
         i = max(i, j - max_words)
         out.append(Chunk(i, j, n not in joined))
         if j - i > 1 and letters[i] != "N":
@@ -104,6 +111,8 @@ class TaggedText:
                 letters[k] = "C"
             elif cased and not word[0].isupper():
                 letters[k] = "N"
+        if cased:
+            self._name_particles(letters)
         commands: list[int] = []
         for k, special in enumerate([SPECIAL.get(word.lower()) for word in words]):
             if special is None or not usable[k]:
@@ -122,6 +131,17 @@ class TaggedText:
             for k in commands:
                 letters[k] = "O"
         return "".join(letters)
+
+    def _name_particles(self, letters: list[str]) -> None:
+        """Make one name of "Ferdinand de Lesseps"."""
+        words, breaks = self.words, self.breaks
+        for k in range(len(words) - 2, 0, -1):
+            if words[k] in PARTICLES and letters[k + 1] == "P" and not breaks[k] and not breaks[k + 1]:
+                before = k - 1
+                while before > 0 and words[before] in PARTICLES:
+                    before -= 1
+                if letters[before] == "P" and words[before][0].isupper():
+                    letters[k] = "P"
 
     def _goes_on(self, k: int) -> bool:
         """Whether an imperative at word `k` has something to act on."""
@@ -155,13 +175,15 @@ class TaggedText:
 
     def without_numbers(self, i: int, j: int) -> Iterator[Range]:
         """The run cut at numbers that count something; "type 2 diabetes" and "Thirty Years' War" stay whole."""
-        letters = self.letters
+        words, letters = self.words, self.letters
         if "C" in letters[i:j]:
             start = i
             for k in range(i, j):
                 if letters[k] == "C" and not self._joins(k, i, j):
-                    yield from self._trimmed(start, k + 1)
-                    start = k + 1
+                    # In "RBS Six Nations" another name begins with the number.
+                    named = words[k][0].isupper() and k + 1 < j and words[k + 1][0].isupper()
+                    yield from self._trimmed(start, k + (not named))
+                    start = k + (not named)
             i = start
         yield from self._trimmed(i, j)
 
@@ -186,9 +208,10 @@ class TaggedText:
             j -= 1
         while i < j and letters[i] in "CGR":
             if letters[i] == "C":
-                # "Thirty Years' War", "Seven Sisters".
+                # "Thirty Years' War", "Seven Sisters"; "the Six Nations", but not in a headline.
                 named = i + 1 < j and words[i][0].isupper() and words[i + 1][0].isupper()
-                if named and (letters[i + 1] == "P" or words[i + 1][-1] == "'"):
+                inside = i > 0 and not self.breaks[i] and (words[i - 1].islower() or letters[i - 1] == "P")
+                if named and (inside or letters[i + 1] == "P" or words[i + 1][-1] == "'"):
                     break
             elif letters[i] == "G":
                 # Elsewhere it is a verb: "using tools".
@@ -203,22 +226,21 @@ class TaggedText:
             yield i, j
 
     def _numbered(self, i: int, j: int) -> bool:
-        """Whether the number that ends a run belongs to it: "Annex 2", "Apollo 11"."""
+        """Whether the number that ends a run belongs to it: "Annex 2", "Apollo 11", "World War Two"."""
         number, following = self.words[j - 1], self.letters[j] if j < len(self.letters) else "O"
+        spelt = number.isalpha() and number.istitle()
         return (
             j - 2 >= i
             and self.letters[j - 2] in "NP"
-            and number.isdigit()
-            and len(number) <= 2
             and self.words[j - 2][0].isupper()
-            and following not in "NPJVGC"
+            and (spelt or (number.isdigit() and len(number) <= 2 and following not in "NPJVGC"))
         )
 
     def without_roles(self, i: int, j: int) -> Iterator[Range]:
         """Names cut from what stands before them ("captain | Mia Holt") and what they own ("Ada Byron's | notes")."""
         words, letters = self.words, self.letters
         k = j
-        while k > i and letters[k - 1] == "P" and (self.query or _is_name(words[k - 1])):
+        while k > i and letters[k - 1] == "P" and (self.query or _is_name(words[k - 1]) or words[k - 1] in PARTICLES):
             k -= 1
         if i < k < j and not words[k - 1][0].isupper() and (letters[k - 1] == "N" or j - k > 1 or self.query):
             yield from self._owners(i, k)
@@ -238,10 +260,14 @@ class TaggedText:
             if not word[0].isupper():
                 if j - k > 2:
                     start = k + 1
-            elif k > i and set(letters[i : k + 1]) == {"P"} and word[-1] == "s" and not words[k + 1][0].isupper():
-                yield i, k + 1
+            elif k > i and set(letters[i : k + 1]) == {"P"} and word[-1] == "s" and self._owned(k + 1, j):
+                yield start, k + 1
                 start = k + 1
         yield from self._trimmed(start, j)
+
+    def _owned(self, k: int, j: int) -> bool:
+        """Whether these words are no part of their owner's name: "United's | Alex Ferguson", "Paul's Cathedral"."""
+        return not self.words[k][0].isupper() or (j - k > 1 and set(self.letters[k:j]) == {"P"})
 
     def joined(self, ranges: Sequence[Range], max_words: int) -> list[tuple[int, Range]]:
         """Phrases that "of" or "and" makes of two neighbours, with the place of the first of the two in `ranges`."""
@@ -252,7 +278,7 @@ class TaggedText:
             (i, j), (a, b) = ranges[n], ranges[n + 1]
             if a != j + 1 or self.breaks[j] or self.breaks[a]:
                 continue
-            if letters[j] == "A" and j - i == b - a == 1:
+            if letters[j] == "A" and j - i == b - a == 1 and words[i] != words[a]:
                 key = f"{fold_word(words[i].lower())} {fold_word(words[a].lower())}"
                 pairs.setdefault(key, []).append((n, (i, b)))
             elif letters[j] == "F" and (whole := self._of(i, j, a, b)) and whole[1] - whole[0] <= max_words:

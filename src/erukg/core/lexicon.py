@@ -13,6 +13,7 @@ __all__ = [
     "NEVER",
     "NUMBER_WORDS",
     "OF",
+    "PARTICLES",
     "ROLES",
     "SPECIAL",
     "TIMES",
@@ -111,6 +112,9 @@ COMPOUNDING = _words(
     "free based like friendly related specific aware proof rich poor wide oriented driven resistant sensitive",
     "dependent independent only cancelling canceling",
 )
+
+# What stands in small letters inside names of persons.
+PARTICLES = _words("de del della der den di da dos du la le van von zu zur ten ter bin ibn al el")
 
 # Whom a query is for, which it says at its end: "running jacket women".
 AUDIENCE = _words(
