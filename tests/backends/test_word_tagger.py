@@ -68,6 +68,22 @@ def test_graph_tells_what_the_network_tells(tmp_path: Path) -> None:
     assert len(set(found.tolist())) > 1
 
 
+def test_a_tagger_of_fewer_forms_is_asked_by_them(tmp_path: Path) -> None:
+    """The graphs before this size told half as many forms apart and did not say so."""
+    import onnx
+
+    network = make_tagger(tmp_path / "tagger.onnx", seed=3)
+    proto = onnx.load(str(tmp_path / "tagger.onnx"))
+    del proto.metadata_props[:]
+    onnx.save(proto, str(tmp_path / "tagger.onnx"))
+    traits = np.array([traits_of(word, FORMS // 2) for word in WORDS], np.int64)
+    assert traits[:, :2].max() < FORMS // 2
+    with torch.no_grad():
+        scores = network(torch.from_numpy(traits), torch.ones(len(traits))).numpy()
+    found = WordTagger(tmp_path / "tagger.onnx").classes(WORDS)
+    assert (scores[np.arange(len(found)), found] >= scores.max(1) - 0.01).all()
+
+
 def test_long_texts_are_read_in_parts_that_see_beyond_their_ends(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [f"{word}{'s' * (i % 3)}" for i, word in enumerate(WORDS * 20)]
     whole = WordTagger(graph).classes(words)

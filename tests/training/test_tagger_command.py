@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from erukg.backends import OnnxBackend
 from erukg.cli import app
+from erukg.core.word_classes import CLASSES
 from erukg.errors import InputError
 from erukg.training.words.fitting import Fit
 from erukg.training.words.run import TaggerOptions, TaggerReport, train_tagger
@@ -62,6 +63,20 @@ def test_it_learns_what_the_teacher_says(texts: Path, model: Path, tmp_path: Pat
     assert tagged.term_space == teacher.term_space
     facts = json.loads((tmp_path / "out/config.json").read_text())["tagger"]
     assert (facts["texts"], facts["steps"], facts["teacher"]) == (400, 150, str(model))
+
+
+def test_words_that_people_tagged_are_a_source_and_measured_apart(texts: Path, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "tagged.conllu"
+    rows = ["1\tgulls\t_\t_\tNNS\t_\t_\t_\t_\t_\n2\tcircle\t_\t_\tVBP\t_\t_\t_\t_\t_\n\n"] * 60
+    path.write_text("".join(f"# newdoc id = {n}\n{row}" for n, row in enumerate(rows)))
+    options = TaggerOptions(documents=400, fit=Fit(steps=60, words=400))
+    report = train_tagger([texts], tmp_path / "out", tagged=[path], teacher=str(model), model=model, options=options)
+    assert (report.texts, report.right) == (460, 1.0)
+    told = OnnxBackend.load(tmp_path / "out").pieces(["gulls", "circle"]).tags
+    assert told is not None
+    assert [CLASSES[number] for number in told] == ["NOUN", "VERB"]
+    facts = json.loads((tmp_path / "out/config.json").read_text())["tagger"]
+    assert (facts["texts"], facts["tagged"], facts["right"]) == (460, 60, 1.0)
 
 
 def test_stopped_and_gone_on_with_it_is_the_same(

@@ -20,10 +20,13 @@ from erukg.backends.session import open_session
 from erukg.core.word_classes import CLASSES
 from erukg.errors import ModelError
 
-__all__ = ["AFFIXES", "FORMS", "SHAPES", "TRAITS", "WordTagger", "traits_of"]
+__all__ = ["AFFIXES", "FORMS", "FORMS_KEY", "SHAPES", "TRAITS", "WordTagger", "traits_of"]
 
 #: How many numbers there are for whole words, for affixes and for shapes.
-FORMS, AFFIXES, SHAPES = 1 << 14, 1 << 12, 27
+FORMS, AFFIXES, SHAPES = 1 << 15, 1 << 12, 27
+#: What a graph calls its number of forms; those that do not say have the number of before.
+FORMS_KEY = "forms"
+_FORMS_BEFORE = 1 << 14
 #: What is known of a word: two numbers of its form, four of affixes, and its shape.
 TRAITS = 7
 
@@ -33,13 +36,13 @@ _CACHE_WORDS = 1 << 15
 _STEP, _MARGIN = 4096, 16
 
 
-def traits_of(word: str) -> tuple[int, ...]:
-    """The numbers by which the tagger knows a word."""
+def traits_of(word: str, forms: int = FORMS) -> tuple[int, ...]:
+    """The numbers by which a tagger that tells so many forms apart knows a word."""
     plain = word.lower().translate(_DIGITS)
     last = plain.rpartition("-")[2] or plain
     form = _number(plain)
     affixes = "2" + last[-2:], "3" + last[-3:], "5" + last[-5:], "^" + plain[:3]
-    return form % FORMS, form // FORMS % FORMS, *(_number(affix) % AFFIXES for affix in affixes), _shape(word)
+    return form % forms, form // forms % forms, *(_number(affix) % AFFIXES for affix in affixes), _shape(word)
 
 
 def _number(text: str) -> int:
@@ -70,16 +73,18 @@ class WordTagger:
     def __init__(self, graph: Path) -> None:
         self._graph = graph
         self._session: Any = None
+        self._forms = FORMS
         self._lock = threading.Lock()
         self._traits: dict[str, tuple[int, ...]] = {}
 
     def classes(self, words: Sequence[str]) -> NDArray[np.int8]:
         """The class of each word."""
+        session = self._session or self._open()
         traits = self._traits_of(words)
         parts = []
         for start in range(0, len(words), _STEP):
             before = min(start, _MARGIN)
-            found = self._run(traits[start - before : start + _STEP + _MARGIN])
+            found = self._run(session, traits[start - before : start + _STEP + _MARGIN])
             parts.append(found[before : before + _STEP])
         return np.concatenate([np.empty(0, np.int8), *parts])
 
@@ -91,11 +96,10 @@ class WordTagger:
                 # A fresh dict, not clear(): another thread may be reading the old one.
                 known = self._traits = {}
                 missing = set(words)
-            known.update((word, traits_of(word)) for word in missing)
+            known.update((word, traits_of(word, self._forms)) for word in missing)
         return np.array([known[word] for word in words], np.int64).reshape(-1, TRAITS)
 
-    def _run(self, traits: NDArray[np.int64]) -> NDArray[np.int8]:
-        session = self._session or self._open()
+    def _run(self, session: Any, traits: NDArray[np.int64]) -> NDArray[np.int8]:
         try:
             classes: NDArray[np.int8] = session.run(["classes"], {"traits": traits})[0]
         except Exception as error:  # onnxruntime's own exception classes share no public base
@@ -114,6 +118,8 @@ class WordTagger:
                         f"{self._graph} has other inputs and outputs than a tagger of words; train it again with: "
                         "erukg train tagger."
                     )
+                facts = session.get_modelmeta().custom_metadata_map
+                self._forms = int(facts.get(FORMS_KEY, _FORMS_BEFORE))
                 self._session = session
         return self._session
 

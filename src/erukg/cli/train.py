@@ -256,6 +256,9 @@ def tagger(
     out: Annotated[Path, Option("--output", "-o", help="Folder to write the model with its tagger to.")],
     model: Annotated[str | None, Option(help="Model to give it to: small, tiny or a folder. [default: tiny]")] = None,
     teacher: Annotated[str, Option(help="Whose tags are learned: a model, nltk, spacy or spacy:PIPELINE.")] = "small",
+    tagged: Annotated[
+        list[Path] | None, Option(help="CoNLL-U file whose words people have tagged; counts as a file of texts.")
+    ] = None,
     documents: Annotated[int, Option(min=1, help="How many documents are drawn of each file, at most.")] = 30_000,
     steps: Annotated[int, Option(min=1, help="How many steps are trained; 1,000 take a minute or two.")] = 6_000,
     seed: Annotated[int, Option(min=0, help="The same seed and files give the same tagger.")] = 0,
@@ -278,6 +281,7 @@ def tagger(
         report = train_tagger(
             sources,
             out,
+            tagged=tagged or (),
             teacher=teacher,
             model=model,
             options=chosen,
@@ -292,6 +296,8 @@ def tagger(
         f"{report.words:,} words of {report.texts:,} texts taught; {report.agreement:.1%} of those in texts held out "
         f"get the teacher's class; the model is in {out}."
     )
+    if report.right is not None:
+        typer.echo(f"{report.right:.1%} of the words in texts that people tagged, held out, get the right class.")
     end_learning(report.bad)
 
 

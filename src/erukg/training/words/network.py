@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
-from erukg.backends.word_tagger import AFFIXES, FORMS, SHAPES
+from erukg.backends.word_tagger import AFFIXES, FORMS, FORMS_KEY, SHAPES
 from erukg.core.word_classes import CLASSES
 from erukg.errors import require
 
@@ -20,7 +20,7 @@ __all__ = ["FORM_TRAITS", "WordNetwork", "write_graph"]
 #: The first of a word's traits are rows of one table of forms, the last is its shape, and those between are affixes.
 FORM_TRAITS = 2
 _AFFIX_TRAITS = 4
-_WIDTH, _HIDDEN, _LAYERS = 48, 96, 4
+_WIDTH, _HIDDEN, _LAYERS = 64, 128, 5
 _FIRST_REACH, _REACH = 2, 1  # how far the first layer and the others look to either side
 _DROPOUT = 0.1
 _OPSET = 17
@@ -80,6 +80,7 @@ def write_graph(network: WordNetwork, path: Path) -> None:
     body = onnx.helper.make_graph(graph.nodes, "erukg-words", inputs, outputs, list(graph.constants.values()))
     opsets = [onnx.helper.make_opsetid("", _OPSET)]
     proto = onnx.helper.make_model(body, opset_imports=opsets, ir_version=8, producer_name="erukg")
+    onnx.helper.set_model_props(proto, {FORMS_KEY: str(FORMS)})
     onnx.checker.check_model(proto)
     onnx.save(proto, str(path))
 

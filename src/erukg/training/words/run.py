@@ -19,7 +19,7 @@ from erukg.taggers import load_tagger
 from erukg.training.model_parts import write_with_part
 from erukg.training.words.fitting import Fit, agreement, fit_words
 from erukg.training.words.network import WordNetwork, write_graph
-from erukg.training.words.texts import Classify, TaggedTexts, drawn_texts, tag_texts
+from erukg.training.words.texts import Classify, TaggedTexts, drawn_texts, hand_tagged, tag_texts
 
 __all__ = ["TaggerOptions", "TaggerReport", "train_tagger"]
 
@@ -37,18 +37,23 @@ class TaggerOptions:
 
 @dataclass(frozen=True, slots=True)
 class TaggerReport:
-    """How many texts and words were learned from, how many documents were unreadable, and the agreement on others."""
+    """How many texts and words were learned from, how many documents were unreadable, and the agreement on others.
+
+    `right` is the share of words in held-out texts that get the class a person gave them, if there are such texts.
+    """
 
     texts: int
     words: int
     bad: int
     agreement: float
+    right: float | None = None
 
 
 def train_tagger(
     sources: Sequence[str | Path],
     out: Path,
     *,
+    tagged: Sequence[str | Path] = (),
     teacher: str = "small",
     model: str | Path | None = None,
     options: TaggerOptions | None = None,
@@ -60,6 +65,8 @@ def train_tagger(
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> TaggerReport:
     """Learn what `teacher` (a model, nltk, spacy or spacy:PIPELINE) says of words; `out` gets `model` with the tagger.
+
+    `tagged` are CoNLL-U files whose words people have tagged: each is learned from as it is, and counts as a source.
 
     Tagged texts and the state of training are kept in the folder `work` (by default beside `out`), from which the same
     call goes on.
@@ -79,17 +86,26 @@ def train_tagger(
         bad += unreadable
         key = source_key([source], [teacher, chosen.documents, chosen.seed])
         parts.append(tag_texts(texts, classify, work / f"texts-{number:03d}", key, threads, partial(tell, "texts")))
-    held, learned = zip(*map(_split, parts), strict=True) if parts else ((), ())
-    training = work / f"training-{source_key(sources, [teacher, asdict(chosen)])[:16]}"
+    by_hand = [hand_tagged(path, chosen.seed) for path in tagged]
+    held, learned = zip(*map(_split, parts + by_hand), strict=True) if parts or by_hand else ((), ())
+    training = work / f"training-{source_key([*sources, *tagged], [teacher, asdict(chosen)])[:16]}"
     network = fit_words(learned, chosen.fit, training, lambda k: tell("steps", k, chosen.fit.steps))
-    words = [len(part.classes) for part in held]
-    shares = [agreement(network, part) for part in held]
-    alike = float(np.average(shares, weights=words)) if sum(words) else 0.0
-    count, total = sum(map(len, parts)), sum(len(part.classes) for part in parts)
+    alike = _mean_agreement(network, held[: len(parts)])
+    right = _mean_agreement(network, held[len(parts) :]) if by_hand else None
+    count, total = sum(map(len, parts + by_hand)), sum(len(part.classes) for part in parts + by_hand)
     facts = {"teacher": teacher, "texts": count, "words": total, "agreement": round(alike, 4)}
     facts |= {"steps": chosen.fit.steps, "step_words": chosen.fit.words, "rate": chosen.fit.rate, "seed": chosen.seed}
+    if right is not None:
+        facts |= {"tagged": sum(map(len, by_hand)), "right": round(right, 4)}
     _write(folder, out, network, facts, overwrite=overwrite)
-    return TaggerReport(count, total, bad, alike)
+    return TaggerReport(count, total, bad, alike, right)
+
+
+def _mean_agreement(network: WordNetwork, held: Sequence[TaggedTexts]) -> float:
+    """The share of words in these texts to which the network gives the class that they have."""
+    words = [len(part.classes) for part in held]
+    shares = [agreement(network, part) for part in held]
+    return float(np.average(shares, weights=words)) if sum(words) else 0.0
 
 
 def _classify(teacher: str) -> Classify:
@@ -122,6 +138,11 @@ def _write(source: ModelFolder, out: Path, network: WordNetwork, facts: dict[str
         f"{facts['teacher']}: {facts['steps']:,} steps of {facts['step_words']:,} words, AdamW {facts['rate']:g}, "
         f"seed {facts['seed']}. Of words in texts held out, {100 * facts['agreement']:.1f} % have the teacher's class."
     )
+    if "right" in facts:
+        text += (
+            f" {facts['tagged']:,} of the texts were tagged by people; of words in such texts held out, "
+            f"{100 * facts['right']:.1f} % get the right class."
+        )
     write_with_part(
         source,
         out,

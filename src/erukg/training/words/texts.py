@@ -1,4 +1,4 @@
-"""What a tagger of words is learned from: texts, and the class that another tagger gives to each of their words."""
+"""What a tagger of words is learned from: texts, and the class that another tagger or a person gives to each word."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from erukg.core.inputs import BadDocument, InputDocument
 from erukg.training.folders import claim_work
 from erukg.training.kept_parts import kept_parts
 from erukg.training.ranking.samples import draw
+from erukg.training.words.conllu import read_conllu
 
-__all__ = ["Classify", "TaggedTexts", "drawn_texts", "tag_texts"]
+__all__ = ["Classify", "TaggedTexts", "drawn_texts", "hand_tagged", "tag_texts"]
 
 Classify = Callable[[Sequence[str]], NDArray[np.int8]]
 """The class of each word of a text, by the tagger that is learned from."""
@@ -86,17 +87,31 @@ def tag_texts(
 
     tell = None if on_progress is None else lambda done: on_progress(done, len(texts))
     parts = kept_parts(texts, work, _PART, make, _COLUMNS, tell)
-    table = np.concatenate([np.empty((0, _COLUMNS), np.int16), *parts])
+    return _end_to_end(parts)
+
+
+def hand_tagged(path: str | Path, seed: int) -> TaggedTexts:
+    """The texts of a CoNLL-U file, in an order drawn by `seed`."""
+    texts = sorted(read_conllu(path), key=lambda text: draw(seed, " ".join(text.words)))
+    return _end_to_end([_table(text.words, text.classes) for text in texts])
+
+
+def _end_to_end(tables: Iterable[NDArray[np.int16]]) -> TaggedTexts:
+    table = np.concatenate([np.empty((0, _COLUMNS), np.int16), *tables])
     begins = np.flatnonzero(table[:, -1])
     return TaggedTexts(table[:, :TRAITS], table[:, TRAITS].astype(np.int8), np.append(begins, len(table)))
 
 
 def _tagged(text: str, classify: Classify) -> NDArray[np.int16]:
-    """A row for each word: its traits, its class, and whether the text begins there."""
     words = Document.parse(text).words[:_LONGEST]
+    return _table(words, classify(words) if words else np.empty(0, np.int8))
+
+
+def _table(words: Sequence[str], classes: NDArray[np.int8]) -> NDArray[np.int16]:
+    """A row for each word: its traits, its class, and whether the text begins there."""
     table = np.zeros((len(words), _COLUMNS), np.int16)
     if words:
         table[:, :TRAITS] = [traits_of(word) for word in words]
-        table[:, TRAITS] = classify(words)
+        table[:, TRAITS] = classes
         table[0, -1] = 1
     return table
