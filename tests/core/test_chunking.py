@@ -71,6 +71,7 @@ def test_nouns_with_what_stands_before_them() -> None:
         ("We sat|B in the Lisbon|P office|N then", "Lisbon office"),
         ("A text|N of mia|P holt|P without capitals|N", "text of mia holt | capitals"),
         ("They met|B President|P Ada|P Lindqvist|P then", "President Ada Lindqvist"),
+        ("A New|J York|P firm|N left|B", "New York firm"),
         ("They met|B the captain|N Ludwig|P van|N der|O Holt|P then", "captain | Ludwig van der Holt"),
     ],
 )
@@ -174,6 +175,8 @@ def test_owners(marked: str, expected: str) -> None:
         ("Drilling|G rigs|N sank|B", "Drilling rigs"),
         ("The deep|J drilling|G rigs|N sank|B", "deep drilling rigs"),
         ("They are running|G", ""),
+        ("Salt|N from de-icing|G salt|N fell|B", "Salt | de-icing salt"),
+        ("They left|B for Beijing|G then", "Beijing"),
     ],
 )
 def test_gerunds_name_something_after_a_determiner(marked: str, expected: str) -> None:
@@ -227,9 +230,11 @@ def test_weak_words_are_left_out_or_may_be() -> None:
         ("firms|N report|N losses|N need|N credit|N lines|N", "firms | losses | credit lines"),
         # After a singular it is a noun.
         ("the time|N share|N market|N", "time share market"),
+        ("The tenant|N reports|N that it is|B cold|J", "tenant"),
+        ("The tenant|N reports|N ; that is|B cold|J", "tenant reports"),
     ],
 )
-def test_runs_are_cut_at_verbs_after_a_plural(marked: str, expected: str) -> None:
+def test_runs_are_cut_at_verbs(marked: str, expected: str) -> None:
     assert prose(marked) == expected
 
 

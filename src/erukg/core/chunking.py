@@ -22,8 +22,10 @@ from erukg.core.lexicon import (
     COMPOUNDING,
     DETERMINERS,
     IMPERATIVE,
+    OPENING,
     PARTICLES,
     ROLES,
+    SAYING,
     SPECIAL,
     TIMES,
     TRANSPARENT,
@@ -40,7 +42,7 @@ Known: TypeAlias = Callable[[int, int], bool]
 # One letter a class (`erukg.core.word_classes`): Other, Noun, adJective, Cardinal, Proper name, past participle (V),
 # Gerund, comparative (W), adveRb, verb (O). Of and And are words; a small letter stands after a break.
 _LETTERS = np.frombuffer(b"ONJCPVGWRO", np.uint8)
-_NAME, _ADVERB = ord("P"), ord("R")
+_NAME, _ADVERB, _GERUND = ord("P"), ord("R"), ord("G")
 _RUN = re.compile(r"(?:[Rr](?=[VJ]))?[NPJVGCnpjvgc](?:R(?=[VJ])|[NPJVGC])*")
 _SERIAL = re.compile(r"[IVX]+|\d{1,2}|\d+[A-Za-z]|[A-Za-z]\d+")
 _NOT_PLURAL = ("ss", "us", "is", "ics")
@@ -102,15 +104,22 @@ class TaggedText:
         letters = list(codes.tobytes().decode("ascii"))
         # Without a capital anywhere names are told by their tags alone.
         cased = not self.query and any(word[0].isupper() for word in words)
-        for k in np.flatnonzero((codes == _NAME) | (codes == _ADVERB)).tolist():
+        for k in np.flatnonzero((codes == _NAME) | (codes == _ADVERB) | (codes == _GERUND)).tolist():
             word = words[k]
             if letters[k] == "R":
                 if not word.endswith("ly"):
                     letters[k] = "O"
+            elif letters[k] == "G":
+                if "-" in word:  # "de-icing salt"
+                    letters[k] = "J"
+                elif word[0].isupper() and k and words[k - 1].islower() and not self.breaks[k]:
+                    letters[k] = "P"  # "Beijing"
             elif word.isdigit():
                 letters[k] = "C"
             elif cased and not word[0].isupper():
                 letters[k] = "N"
+            elif k and letters[k - 1] == "J" and words[k - 1] in OPENING and not self.breaks[k]:
+                letters[k - 1] = "P"  # "New York"
         if cased:
             self._name_particles(letters)
         commands: list[int] = []
@@ -165,8 +174,10 @@ class TaggedText:
         return out
 
     def _without_verbs(self, i: int, j: int) -> list[Range]:
-        """The run cut at words that are verbs after a plural: "networks | answer | popular queries"."""
+        """The run cut at verbs: after a plural, as in "networks | answer | popular queries", and before a clause."""
         words, out = self.words, []
+        if j - i > 1 and words[j - 1] in SAYING and j < len(words) and words[j] == "that" and not self.breaks[j]:
+            j -= 1  # "The tenant reports that ..."
         for k in range(i + 1, j):
             if k > i and words[k] in VERBS and is_plural(words[k - 1]):
                 out.append((i, k))
@@ -306,12 +317,15 @@ class TaggedText:
         if letters[i] == "P" and j - i > 2 and words[i].lower().rstrip(".") in ROLES:
             yield i + 1
         k = i
-        while k < j - 1 and (letters[k] in "JVGCR" or words[k].lower() in WEAK_OR_ORDINAL):
+        while k < j - 1 and (letters[k] in "JVGCR" or self._weak(k)):
             k += 1
-            if letters[k] in "NPJVG" and (
-                j - k > 1 or words[k - 1].lower() in WEAK_OR_ORDINAL or (letters[k] == "P" and _is_name(words[k]))
-            ):
+            named = letters[k] == "P" and _is_name(words[k])
+            if letters[k] in "NPJVG" and (j - k > 1 or named or self._weak(k - 1)):
                 yield k
+
+    def _weak(self, k: int) -> bool:
+        """Whether a word says little; that of a name, as in "New York", does not."""
+        return self.words[k].lower() in WEAK_OR_ORDINAL and self.letters[k] != "P"
 
     def segments(self, i: int, j: int, known: Known) -> Iterator[Range]:
         """A run of a query cut into phrases: those that are known, else at plurals ("flights | paris") and before

@@ -13,8 +13,10 @@ __all__ = [
     "NEVER",
     "NUMBER_WORDS",
     "OF",
+    "OPENING",
     "PARTICLES",
     "ROLES",
+    "SAYING",
     "SPECIAL",
     "TIMES",
     "TRANSPARENT",
@@ -116,6 +118,11 @@ COMPOUNDING = _words(
 # What stands in small letters inside names of persons.
 PARTICLES = _words("de del della der den di da dos du la le van von zu zur ten ter bin ibn al el")
 
+# Adjectives that names of places and bodies begin with.
+OPENING = _words(
+    "New North South East West Northern Southern Eastern Western Great Grand Royal United Lower Upper Saint"
+)
+
 # Whom a query is for, which it says at its end: "running jacket women".
 AUDIENCE = _words(
     "women men kids children adults beginners seniors students teens girls boys babies toddlers dogs cats"
@@ -126,6 +133,12 @@ VERBS = _words(
     "talk call meet face hold host join act lead cost yield suffer benefit vary remain become make take get go grow",
     "die live save spend score claim flood lack match rise fall increase decrease",
     "answer influence aim focus trust use photograph record",
+)
+
+# What is said before "that": after a noun they are verbs, whatever their tag.
+SAYING = _words(
+    "reports says claims states notes shows finds argues warns hopes fears thinks thought report claim state note show",
+    "find argue warn hope fear think believe believes suggests suggest indicates indicate means estimates estimate",
 )
 
 # What these words are in the grammar of `erukg.core.chunking`, whatever their tag.
