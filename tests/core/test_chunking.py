@@ -72,6 +72,7 @@ def test_nouns_with_what_stands_before_them() -> None:
         ("A text|N of mia|P holt|P without capitals|N", "text of mia holt | capitals"),
         ("They met|B President|P Ada|P Lindqvist|P then", "President Ada Lindqvist"),
         ("A New|J York|P firm|N left|B", "New York firm"),
+        ("Das Eis|P der Arktis|P schmilzt|B", "Eis | Arktis"),
         ("They met|B the captain|N Ludwig|P van|N der|O Holt|P then", "captain | Ludwig van der Holt"),
     ],
 )
@@ -232,6 +233,7 @@ def test_weak_words_are_left_out_or_may_be() -> None:
         ("the time|N share|N market|N", "time share market"),
         ("The tenant|N reports|N that it is|B cold|J", "tenant"),
         ("The tenant|N reports|N ; that is|B cold|J", "tenant reports"),
+        ("The flow|N meter|N measures|N how it|O ran|B", "flow meter"),
     ],
 )
 def test_runs_are_cut_at_verbs(marked: str, expected: str) -> None:

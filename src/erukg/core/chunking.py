@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from erukg.core.document import Document
 from erukg.core.folding import fold_word
 from erukg.core.lexicon import (
+    ASKING,
     AUDIENCE,
     COMPOUNDING,
     DETERMINERS,
     IMPERATIVE,
+    LATER_PARTICLES,
     OPENING,
     PARTICLES,
     ROLES,
@@ -145,12 +147,14 @@ class TaggedText:
         """Make one name of "Ferdinand de Lesseps"."""
         words, breaks = self.words, self.breaks
         for k in range(len(words) - 2, 0, -1):
-            if words[k] in PARTICLES and letters[k + 1] == "P" and not breaks[k] and not breaks[k + 1]:
-                before = k - 1
-                while before > 0 and words[before] in PARTICLES:
-                    before -= 1
-                if letters[before] == "P" and words[before][0].isupper():
-                    letters[k] = "P"
+            if words[k] not in PARTICLES or letters[k + 1] != "P" or breaks[k] or breaks[k + 1]:
+                continue
+            before = k - 1
+            while before > 0 and words[before] in PARTICLES:
+                before -= 1
+            mere = words[k] in LATER_PARTICLES and before == k - 1  # German's article
+            if not mere and letters[before] == "P" and words[before][0].isupper():
+                letters[k] = "P"
 
     def _goes_on(self, k: int) -> bool:
         """Whether an imperative at word `k` has something to act on."""
@@ -176,13 +180,18 @@ class TaggedText:
     def _without_verbs(self, i: int, j: int) -> list[Range]:
         """The run cut at verbs: after a plural, as in "networks | answer | popular queries", and before a clause."""
         words, out = self.words, []
-        if j - i > 1 and words[j - 1] in SAYING and j < len(words) and words[j] == "that" and not self.breaks[j]:
-            j -= 1  # "The tenant reports that ..."
+        if j - i > 1 and j < len(words) and not self.breaks[j] and self._tells(j):
+            j -= 1
         for k in range(i + 1, j):
             if k > i and words[k] in VERBS and is_plural(words[k - 1]):
                 out.append((i, k))
                 i = k + 1
         return [*out, (i, j)] if i < j else out
+
+    def _tells(self, k: int) -> bool:
+        """Whether the word before `k` is a verb: "The tenant reports | that", "The meter measures | how"."""
+        before, word = self.words[k - 1], self.words[k]
+        return before in SAYING if word == "that" else before[-1] == "s" and word in ASKING
 
     def without_numbers(self, i: int, j: int) -> Iterator[Range]:
         """The run cut at numbers that count something; "type 2 diabetes" and "Thirty Years' War" stay whole."""

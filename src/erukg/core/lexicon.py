@@ -4,12 +4,14 @@ from __future__ import annotations
 
 __all__ = [
     "AND",
+    "ASKING",
     "AUDIENCE",
     "COMPOUNDING",
     "DETERMINERS",
     "FUNCTION_WORDS",
     "GENERIC",
     "IMPERATIVE",
+    "LATER_PARTICLES",
     "NEVER",
     "NUMBER_WORDS",
     "OF",
@@ -115,7 +117,8 @@ COMPOUNDING = _words(
     "dependent independent only cancelling canceling",
 )
 
-# What stands in small letters inside names of persons.
+# What stands in small letters inside names of persons, and what does so after another of these alone ("von der").
+LATER_PARTICLES = frozenset(("der", "den"))
 PARTICLES = _words("de del della der den di da dos du la le van von zu zur ten ter bin ibn al el")
 
 # Adjectives that names of places and bodies begin with.
@@ -135,6 +138,8 @@ VERBS = _words(
     "answer influence aim focus trust use photograph record",
 )
 
+# What follows verbs and no noun.
+ASKING = frozenset(("how", "whether", "why", "what"))
 # What is said before "that": after a noun they are verbs, whatever their tag.
 SAYING = _words(
     "reports says claims states notes shows finds argues warns hopes fears thinks thought report claim state note show",
