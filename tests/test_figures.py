@@ -67,7 +67,7 @@ def test_every_figure_is_in_the_run_beside_it(page: Path) -> None:
 
 
 def test_a_figure_without_a_run_is_found() -> None:
-    assert unfounded("- It has 30.1 / 88.8 (run `ours.json`).\n- And 12.3 times the speed.\n") == [
-        "30.1 / 88.8 (runs: ours.json)",
+    assert unfounded("- It has 30.1 / 98.7 (run `ours.json`).\n- And 12.3 times the speed.\n") == [
+        "30.1 / 98.7 (runs: ours.json)",
         "12.3 times (runs: none named)",
     ]

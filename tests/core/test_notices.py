@@ -62,6 +62,15 @@ def test_english_prose_is_not_asked_about() -> None:
     assert asked.texts == []
 
 
+def test_a_long_text_needs_fewer_english_words() -> None:
+    asked = Asked()
+    filler = " ".join(["model", "scores", "robust"] * 16)
+    assert codes(f"{filler} with this", asked) == [], "2 of 50"
+    assert asked.texts == []
+    assert codes(f"{filler} with", asked) == codes(f"{filler[:280]} with this", asked) == ["not-english"]
+    assert len(asked.texts) == 2
+
+
 @pytest.mark.parametrize("text", FOREIGN.values(), ids=FOREIGN)
 def test_anything_else_is_asked_about(text: str) -> None:
     asked = Asked()

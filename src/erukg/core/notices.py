@@ -59,7 +59,8 @@ _ENGLISH = frozenset(
     "into such both other each through using".split()
 )
 # Of 3,600 abstracts and 600 news items one in seventy has fewer of them; other languages have none but in quotations.
-_ENGLISH_SHARE = 0.06
+# A long text needs fewer to be told from those.
+_ENGLISH_SHARE, _LONG, _ENGLISH_SHARE_OF_LONG = 0.06, 50, 0.03
 # Letters of other scripts than the Latin one; a tenth of them is more than the Greek letters of a formula come to.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u1cff\u3040-\ud7ff\uf900-\ufaff\ufb1d-\ufdff\ufe70-\ufefc]")
 _OTHER_SCRIPT_SHARE = 0.1
@@ -120,7 +121,8 @@ def notices_of(document: Document, language_of: LanguageOf | None = None) -> tup
     notices = (_mostly_markup(),) if not foreign and (coded or _hidden(document)) else ()
     if language_of is not None and (words >= _FEWEST_WORDS or other >= _FEWEST_LETTERS):
         english = sum(map(_ENGLISH.__contains__, document.words))
-        language = language_of(_sample(document)) if foreign or english < _ENGLISH_SHARE * words else None
+        least = _ENGLISH_SHARE if words < _LONG else _ENGLISH_SHARE_OF_LONG
+        language = language_of(_sample(document)) if foreign or english < least * words else None
         if language is not None:
             return (not_english(language), *notices)
     return (*notices, _single_word()) if worded == 1 and not foreign else notices
