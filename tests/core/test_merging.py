@@ -147,6 +147,15 @@ def test_an_acronym_is_merged_with_its_long_form() -> None:
     assert list(merged(text, long_first, chosen=apart)) == ["Light rail transit", "LRT", "Trams"]
 
 
+def test_parts_of_what_an_acronym_stands_for_are_not_listed_beside_it() -> None:
+    text = "Light rail transit (LRT) grows. LRT is cheap. Trams grow."
+    scores = {"LRT": 1.0, "rail transit": 0.9, "trams": 0.5}
+    part = ["rail transit"]
+    assert list(merged(text, scores, parts=part)) == ["LRT", "Trams"]
+    assert list(merged(text, scores)) == ["LRT", "rail transit", "Trams"], "it stands alone elsewhere"
+    assert list(merged(text.replace("(LRT)", "or LRT"), scores, parts=part)) == ["LRT", "rail transit", "Trams"]
+
+
 def test_plurals_that_keep_an_e_are_one_phrase() -> None:
     assert merged("The buses run. A bus stands.", {"buses": 1.0, "bus": 0.9}) == {"buses": ("bus",)}
     assert merged("Night buses run. The night bus.", {"night bus": 1.0, "night buses": 0.9}) == {

@@ -57,6 +57,8 @@ class _Entry:
     """Whether it is joined by "of", and neither repeated nor known nor a name."""
     query: bool
     """Whether the text is a query, whose phrases are told apart by what joins them and not by their scores."""
+    long: str = ""
+    """The words of what it is the acronym of, each between spaces."""
     standing: float = 0.0
     """The score of the best phrase it stands for, itself or a part that it took the place of."""
     variants: list[str] = field(default_factory=list)
@@ -101,9 +103,12 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
         name = words > 1 and _is_name(document, place)
         once = len(place.spans) == 1 and not known[k] and not name
         loose = once and " of " in key and not query
-        entry = _Entry(k, score, place, known[k], leads, key, words, name, loose, query, standing=score)
+        long = long_forms.get(place.fold)
+        entry = _Entry(
+            k, score, place, known[k], leads, key, words, name, loose, query, _key(long) if long else "", score
+        )
         if settings.merge:
-            other = long_forms.get(place.fold) or short_forms.get(place.fold)
+            other = long or short_forms.get(place.fold)
             _add(chosen, entry, _key(other) if other else None)
         elif settings.whole_phrases:
             _add_complete(chosen, entry)
@@ -125,6 +130,8 @@ def _add(chosen: list[_Entry], new: _Entry, same: str | None) -> None:
     for at, old in enumerate(chosen):
         if old.key == new.key or old.key == same:
             return _note(old, new)
+        if new.alone == 0 and new.key in old.long:
+            return None  # the "language models" of "large language models (LLMs)"
         if old.holds(new):
             if not _part_will_do(old, new) or new.score < _ENOUGH_FOR_PART * old.score:
                 return _note(old, new)
