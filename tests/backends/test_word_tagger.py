@@ -84,6 +84,18 @@ def test_a_tagger_of_fewer_forms_is_asked_by_them(tmp_path: Path) -> None:
     assert (scores[np.arange(len(found)), found] >= scores.max(1) - 0.01).all()
 
 
+@pytest.mark.parametrize("forms", ["", "0", "-5", "many", "9" * 30])
+def test_a_graph_with_an_impossible_number_of_forms_is_refused(tmp_path: Path, forms: str) -> None:
+    import onnx
+
+    make_tagger(tmp_path / "tagger.onnx")
+    proto = onnx.load(str(tmp_path / "tagger.onnx"))
+    proto.metadata_props[0].value = forms
+    onnx.save(proto, str(tmp_path / "tagger.onnx"))
+    with pytest.raises(ModelError, match="no usable 'forms'"):
+        WordTagger(tmp_path / "tagger.onnx").classes(WORDS)
+
+
 def test_long_texts_are_read_in_parts_that_see_beyond_their_ends(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [f"{word}{'s' * (i % 3)}" for i, word in enumerate(WORDS * 20)]
     whole = WordTagger(graph).classes(words)

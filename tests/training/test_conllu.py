@@ -86,6 +86,13 @@ def test_what_is_no_conllu_is_named_by_its_line(tmp_path: Path) -> None:
         list(read_conllu(path))
 
 
+@pytest.mark.parametrize("number", ["", "one", "1-", "-2", "1-two", "1_2"])
+def test_tokens_without_a_number_are_refused(tmp_path: Path, number: str) -> None:
+    row = "\t".join([number, "Minks", *"_" * 8])
+    with pytest.raises(InputError, match=r"a\.conllu, line 1: .* no number of a token"):
+        list(read_conllu(write(tmp_path / "a.conllu", f"{row}\n")))
+
+
 def test_texts_are_drawn_by_the_seed(tmp_path: Path) -> None:
     path = write(tmp_path / "a.conllu", BUOY + MINK)
     orders = {tuple(hand_tagged(path, seed).offsets.tolist()) for seed in range(20)}

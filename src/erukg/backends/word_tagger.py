@@ -27,6 +27,7 @@ FORMS, AFFIXES, SHAPES = 1 << 15, 1 << 12, 27
 #: What a graph calls its number of forms; those that do not say have the number of before.
 FORMS_KEY = "forms"
 _FORMS_BEFORE = 1 << 14
+_MOST_DIGITS = 9
 #: What is known of a word: two numbers of its form, four of affixes, and its shape.
 TRAITS = 7
 
@@ -118,8 +119,10 @@ class WordTagger:
                         f"{self._graph} has other inputs and outputs than a tagger of words; train it again with: "
                         "erukg train tagger."
                     )
-                facts = session.get_modelmeta().custom_metadata_map
-                self._forms = int(facts.get(FORMS_KEY, _FORMS_BEFORE))
+                forms = session.get_modelmeta().custom_metadata_map.get(FORMS_KEY, str(_FORMS_BEFORE))
+                if not (forms.isdecimal() and len(forms) < _MOST_DIGITS and int(forms)):
+                    raise ModelError(f"{self._graph} has no usable '{FORMS_KEY}'; the model is damaged, copy it again.")
+                self._forms = int(forms)
                 self._session = session
         return self._session
 

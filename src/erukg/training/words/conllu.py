@@ -73,7 +73,9 @@ def read_conllu(path: str | Path) -> Iterator[HandTagged]:
             raise InputError(f"{path}, line {number}: a line of CoNLL-U has {_COLUMNS} columns, not {len(row)}.")
         if "." in row[0]:
             continue
-        first, _, last = row[0].partition("-")
+        first, joint, last = row[0].partition("-")
+        if not (first.isdecimal() and (last.isdecimal() or not joint)):
+            raise InputError(f"{path}, line {number}: '{row[0][:20]}' is no number of a token; give a CoNLL-U file.")
         if last or not left:
             if text.length and gap:
                 text.add(gap)
