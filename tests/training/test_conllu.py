@@ -86,11 +86,17 @@ def test_what_is_no_conllu_is_named_by_its_line(tmp_path: Path) -> None:
         list(read_conllu(path))
 
 
-@pytest.mark.parametrize("number", ["", "one", "1-", "-2", "1-two", "1_2"])
+@pytest.mark.parametrize("number", ["", "one", "1-", "-2", "1-two", "1_2", "5-3", "1" * 5_000])
 def test_tokens_without_a_number_are_refused(tmp_path: Path, number: str) -> None:
     row = "\t".join([number, "Minks", *"_" * 8])
     with pytest.raises(InputError, match=r"a\.conllu, line 1: .* no number of a token"):
         list(read_conllu(write(tmp_path / "a.conllu", f"{row}\n")))
+
+
+def test_a_word_of_parts_ends_with_its_sentence(tmp_path: Path) -> None:
+    cut = "\t".join(["1-9", "won't", *"_" * 8])
+    (text,) = read_conllu(write(tmp_path / "a.conllu", f"{cut}\n\n{MINK.partition(chr(10))[2]}"))
+    assert told(text)[1:] == ["Minks NOUN", "swim VERB", ". OTHER"]
 
 
 def test_texts_are_drawn_by_the_seed(tmp_path: Path) -> None:

@@ -68,11 +68,11 @@ def find_candidates(
     out: list[Located] = []
     for key, place in zip(keys, locate(document, keys, alone), strict=True):
         if place is not None:
-            out.append(_without_owner(place))
+            out.append(place)
         elif key in found:
             # A phrase that stands across what the text's words are looked up by is only known as a chunk.
-            out.append(_without_owner(_as_chunks(document, key, found[key])))
-    return out
+            out.append(_as_chunks(document, key, found[key]))
+    return [_without_owner(place) for place in out]
 
 
 def _without_owner(place: Located) -> Located:

@@ -28,9 +28,17 @@ def _switch(default: bool, help: str, paper: bool) -> Any:
 #: phrases that contain one another, as authors' keywords do; `paper` is `Settings.paper()`.
 STYLES: dict[str, dict[str, Any]] = {
     "balanced": {},
-    "complete": {"merge": False, "coined": True, "phraseness": 0.45, "length_penalty": -1.5, "known": 1.1}
-    # Who wants all that fits can wait for a wider search.
-    | {"search_words": 64, "neighbour_candidates": 1000, "absent_composed": 0.05},
+    "complete": {
+        "merge": False,
+        "coined": True,
+        "phraseness": 0.45,
+        "length_penalty": -1.5,
+        "known": 1.1,
+        # Who wants all that fits can wait for a wider search.
+        "search_words": 64,
+        "neighbour_candidates": 1000,
+        "absent_composed": 0.05,
+    },
     "short": {"length_penalty": -0.5, "single_word": 1.0},
     "long": {"length_penalty": -5.0, "single_word": 0.5},
     "paper": {},
@@ -208,9 +216,10 @@ class Settings:
 
 
 _DEFAULTS = {f.name: f.default for f in dataclasses.fields(Settings)}
+# How much phrases that the text's own words make count moves no others.
+_OF_NO_SCALE = ("absent_composed",)
 _SCALES = {
     True: {n: _DEFAULTS[n] for n in ("alpha", "phraseness", "length_penalty", "position", "single_word", "frequency")}
     | {n: _DEFAULTS[n] for n in ("generic", "loose", "part", "embedded", "known", "balance", "whole_phrases")},
-    # Phrases that the text's own words make are few, and how much they count moves no others.
-    False: {n: v for n, v in _DEFAULTS.items() if n == "beta" or (n[:7] == "absent_" and n != "absent_composed")},
+    False: {n: v for n, v in _DEFAULTS.items() if (n == "beta" or n.startswith("absent_")) and n not in _OF_NO_SCALE},
 }

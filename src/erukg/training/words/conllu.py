@@ -6,6 +6,7 @@ of the tokens that it holds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ __all__ = ["HandTagged", "read_conllu"]
 
 _COLUMNS = 10
 _FORM, _TAG, _MISC = 1, 4, 9
+_PLACE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 _JOINTS = ("HYPH", "SYM", ":", ",", ".", "NFP")
 
 
@@ -60,6 +62,7 @@ def read_conllu(path: str | Path) -> Iterator[HandTagged]:
     gap = ""
     for number, line in numbered_lines(Path(path)):
         if not line.strip():
+            left = 0  # a sentence ends, whatever was said of its words
             continue
         if line.startswith("#"):
             if line.startswith("# newdoc"):
@@ -73,16 +76,18 @@ def read_conllu(path: str | Path) -> Iterator[HandTagged]:
             raise InputError(f"{path}, line {number}: a line of CoNLL-U has {_COLUMNS} columns, not {len(row)}.")
         if "." in row[0]:
             continue
-        first, joint, last = row[0].partition("-")
-        if not (first.isdecimal() and (last.isdecimal() or not joint)):
+        place = _PLACE.fullmatch(row[0])
+        first, last = (int(place[1]), int(place[2] or place[1])) if place else (1, 0)
+        if last < first:
             raise InputError(f"{path}, line {number}: '{row[0][:20]}' is no number of a token; give a CoNLL-U file.")
-        if last or not left:
+        several = "-" in row[0]
+        if several or not left:
             if text.length and gap:
                 text.add(gap)
             span = text.add(row[_FORM])
             gap = "" if "SpaceAfter=No" in row[_MISC] else " "
-        if last:
-            joined = left = int(last) - int(first) + 1
+        if several:
+            joined = left = last - first + 1
             continue
         if left:
             # The parts of a word need not be spelt as they are in it ("won't"): they are told in their order.

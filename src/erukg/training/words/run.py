@@ -88,7 +88,7 @@ def train_tagger(
         parts.append(tag_texts(texts, classify, work / f"texts-{number:03d}", key, threads, partial(tell, "texts")))
     by_hand = [hand_tagged(path, chosen.seed) for path in tagged]
     held, learned = zip(*map(_split, parts + by_hand), strict=True) if parts or by_hand else ((), ())
-    training = work / f"training-{source_key([*sources, *tagged], [teacher, asdict(chosen)])[:16]}"
+    training = work / f"training-{source_key([*sources, *tagged], [teacher, asdict(chosen), len(by_hand)])[:16]}"
     network = fit_words(learned, chosen.fit, training, lambda k: tell("steps", k, chosen.fit.steps))
     alike = _mean_agreement(network, held[: len(parts)])
     right = _mean_agreement(network, held[len(parts) :]) if by_hand else None
