@@ -17,6 +17,7 @@ from erukg import KeyphraseGenerator
 from erukg.backends import OnnxBackend
 from left_processes import left_behind
 from tiny import write_corpus, write_model
+from tiny_affinity import write_near
 from tiny_ranker import write_ranked
 
 
@@ -30,6 +31,12 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ranked_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model with a learned ranking of absent phrases."""
     return write_ranked(tiny_model, tmp_path_factory.mktemp("models") / "ranked")
+
+
+@pytest.fixture(scope="session")
+def near_model(ranked_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, which also tells how near phrases come to texts."""
+    return write_near(ranked_model, tmp_path_factory.mktemp("models") / "near")
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,9 @@ class Case:
     frequency: bool = False
     max_words: int = 5
     drop_contained: bool = False
+    nearness: dict[str, float] = field(default_factory=dict)  # term -> how near it is to the text, 0 if not listed
+    affinity: float = 0.0
+    absent_affinity: float = 0.0
 
     def fold(self, phrase: Phrase) -> Phrase:
         """What makes a phrase itself, however it is written."""
@@ -196,6 +199,12 @@ def phraseness(case: Case, own: list[Phrase], phrase: Phrase) -> float:
     return case.beta * in_document + (1 - case.beta) * around
 
 
+def near(case: Case, phrase: Phrase) -> float:
+    """How near a phrase comes to the text, beside what is usual: the mean of its terms."""
+    terms = [t for word in phrase for t in case.terms(word)]
+    return sum(case.nearness.get(t, 0.0) for t in terms) / len(terms) - 0.3
+
+
 def position(words_before: int) -> float:
     """ω = 1 + 1 / log2(P + 2); absent phrases have P = ∞ and so ω = 1."""
     return 1 + 1 / math.log2(words_before + 2)
@@ -219,6 +228,7 @@ def rank(case: Case) -> tuple[list[tuple[Phrase, float]], list[tuple[Phrase, flo
             known = form if c in own else glossary[c]
             s = position(places[0][0]) ** case.power * p**case.lam
             s *= informativeness(case, known, case.gamma, case.alpha)
+            s *= math.exp(case.affinity * near(case, known))
             if len(c) == 1:
                 s *= case.single_word
             present.append((form, s))
@@ -229,6 +239,7 @@ def rank(case: Case) -> tuple[list[tuple[Phrase, float]], list[tuple[Phrase, flo
             if len(c) == 1:
                 s *= case.absent_single_word
             s *= agreement(case, c) ** case.absent_agreement
+            s *= math.exp(case.absent_affinity * near(case, form))
             absent.append((form, s * case.counts.get(form, 1) ** case.absent_commonness))
     present = sorted((x for x in present if x[1] > 0), key=lambda x: -x[1])
     absent = sorted((x for x in absent if x[1] > 0), key=lambda x: -x[1])

@@ -14,11 +14,10 @@ from erukg.research.baselines.embedrank import EmbedRank
 from erukg.research.baselines.keybert import KeyBert
 from erukg.research.baselines.promptrank import PROMPTS, EncoderDecoder, PromptRank, Prompts
 from erukg.research.baselines.tagged import Reader
+from tiny_sentences import WORDS, write_sentence_encoder
 
 TEXT = "Sparse retrieval of documents\nWe propose a sparse index. A neural network and the documents are not."
 ODD = ("", " \n\t ", "...", "the of and", "1 2 3", "\x00\ufffd \ud83d", "(" * 500)
-WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] </s> sparse retrieval of documents we propose a index neural network and
-the are not . book : " this mainly talks about""".split()
 
 
 @pytest.fixture(scope="module")
@@ -28,24 +27,7 @@ def reader(tiny_model: Path) -> Reader:
 
 @pytest.fixture(scope="module")
 def sentence_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sentence-transformers folder around a random BERT of one layer."""
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    transformers = pytest.importorskip("transformers")
-    torch = pytest.importorskip("torch")
-    folder = tmp_path_factory.mktemp("sentences")
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
-    transformers.BertModel(config).save_pretrained(folder / "bert")
-    vocab = {word: i for i, word in enumerate(WORDS)}
-    transformers.BertTokenizerFast(vocab=vocab).save_pretrained(folder / "bert")
-    sentence_transformers.SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "whole"))
-    return folder / "whole"
+    return write_sentence_encoder(tmp_path_factory.mktemp("sentences"))
 
 
 @pytest.fixture(scope="module")

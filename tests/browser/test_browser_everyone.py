@@ -100,6 +100,8 @@ def test_nothing_in_a_document_runs(sheet: Open) -> None:
     one = sheet().ready()
     page = one.page
     one.drop((f"{HOSTILE[:40].replace('/', '')}.txt", f"{HOSTILE} Whale calls and {HOSTILE}".encode(), "text/plain"))
+    # The example, which the page opens with, has marks as well.
+    page.wait_for_selector("#sheet-name >> text=.txt")
     page.wait_for_selector("#reading mark")
     assert "<script>" in page.inner_text("#reading")
     page.click("#reading mark >> nth=0")

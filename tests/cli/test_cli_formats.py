@@ -36,9 +36,9 @@ NAMES = [factor.name for factor in FACTORS]
 
 
 @pytest.fixture
-def with_collection(ranked_model: Path, tiny_collection: Path) -> Run:
+def with_collection(near_model: Path, tiny_collection: Path) -> Run:
     def call(command: str, *arguments: object) -> Result:
-        parts = [command, "--model", ranked_model, "--collection", tiny_collection, *arguments]
+        parts = [command, "--model", near_model, "--collection", tiny_collection, *arguments]
         result = CliRunner().invoke(app, list(map(str, parts)))
         assert result.exit_code == 0, result.output
         return result

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from erukg.collection.arrays import PackedLists
 from erukg.collection.glossary import gather_lists
-from erukg.collection.neighbourhood import LazyNeighbourhood
+from erukg.collection.neighbourhood import Holders, LazyNeighbourhood
 from erukg.collection.postings import BLOCK, pack, sum_weights
 from erukg.collection.search import (
     OVERHANG,
@@ -107,6 +107,13 @@ def test_lists_are_gathered_and_checked() -> None:
     assert indptr[0] < 0
 
 
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30)), max_size=40))
+def test_holders_are_found_by_phrase_and_nearest_first(held: list[tuple[int, int]]) -> None:
+    phrases, neighbours = np.array(held, np.int64).reshape(-1, 2).T
+    found = Holders.of(phrases, neighbours).find(np.arange(11))
+    assert found == [sorted(neighbour for phrase, neighbour in held if phrase == wanted) for wanted in range(11)]
+
+
 def test_term_weights_are_read_once_and_travel_along() -> None:
     asked = []
 
@@ -115,8 +122,8 @@ def test_term_weights_are_read_once_and_travel_along() -> None:
         return WeightedTerms(np.array([4], np.int32), np.array([0.5], np.float32))
 
     number, share = np.array([7]), np.array([1], np.float32)
-    owners = np.array([3]), np.array([0])
-    near = LazyNeighbourhood(number, share, np.array([3]), share, read_terms, phrase_owners=owners)
+    holders = Holders.of(np.array([3]), np.array([0]))
+    near = LazyNeighbourhood(number, share, np.array([3]), share, read_terms, holders=holders)
     assert not asked
     assert near.term_ids.tolist() == [4]
     assert near.term_weights.tolist() == [0.5]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import oracle
 from erukg import KeyphraseGenerator, Settings
+from erukg.core.affinity import Affinity
 from erukg.core.backend import INNER, WORD, Encoding, Pieces
 from erukg.core.hashing import hash_phrases
 from erukg.core.neighbours import Neighbourhood, Source, Terms, WeightedTerms
@@ -39,6 +40,17 @@ LOWER = [word for word in dict.fromkeys(SURFACES) if word.islower() and "-" not 
 CLASSES = {"N": NOUN, "J": ADJECTIVE, "C": NUMBER, "O": OTHER}
 
 
+class TableAffinity(Affinity):
+    """How near a case's terms are to its text, whatever the vectors."""
+
+    def __init__(self, nearness: Sequence[float]) -> None:
+        self.nearness = np.array(nearness)
+
+    def to(self, vector: NDArray[np.float32], phrases: Terms) -> NDArray[np.float64]:
+        bounds = pairwise(phrases.indptr.tolist())
+        return np.array([self.nearness[phrases.ids[a:b]].mean() for a, b in bounds], np.float64)
+
+
 class TableBackend:
     """Weights, pieces and tags straight from a case's tables."""
 
@@ -50,6 +62,7 @@ class TableBackend:
         self.terms = sorted({t for pieces in case.pieces.values() for t in pieces})
         self.ids = {term: i for i, term in enumerate(self.terms)}
         self.vocab_size = len(self.terms)
+        self.affinity = TableAffinity([case.nearness.get(term, 0.0) for term in self.terms])
         self.term_kinds = np.array([INNER if term.startswith("##") else WORD for term in self.terms], np.int8)
 
     def pieces(self, words: Sequence[str]) -> Pieces:
@@ -211,6 +224,9 @@ def random_case(r: Random) -> oracle.Case:
         frequency=r.random() < 0.5,
         max_words=r.randint(1, 6),
         drop_contained=r.random() < 0.5,
+        nearness={t: r.uniform(-1, 1) for t in r.sample(terms, r.randint(0, len(terms)))},
+        affinity=r.choice([0.0, 1.0, r.uniform(0, 3)]),
+        absent_affinity=r.choice([0.0, 2.0, r.uniform(0, 3)]),
     )
 
 
@@ -229,6 +245,8 @@ def settings_of(case: oracle.Case) -> Settings:
         absent_parts=case.absent_parts,
         absent_cover=case.absent_cover,
         absent_agreement=case.absent_agreement,
+        affinity=case.affinity,
+        absent_affinity=case.absent_affinity,
         absent_phraseness=case.absent_lam,
         absent_length_penalty=case.absent_gamma,
         neighbour_candidates=case.neighbour_candidates,

@@ -132,11 +132,12 @@ def test_more_phrases_begin_with_the_same_ones(generator: KeyphraseGenerator, pr
 def test_related_phrases_contain_or_lie_in_a_present_one(
     generator: KeyphraseGenerator, prepared: list[Prepared]
 ) -> None:
+    everything = EVERYTHING.replace(generic=0.4)  # their last words say little alone
     for one in prepared[:4]:
-        before = complete(generator, one, EVERYTHING)
+        before = complete(generator, one, everything)
         phrase = next(k.phrase for k in before.absent if not k.related)
         for more in (f"{phrase.removesuffix('s')}ing model", phrase.split()[-1]):
-            result = with_more(generator, one, more, EVERYTHING)
+            result = with_more(generator, one, more, everything)
             assert more in {k.phrase for k in result.present[:10]}
             found = {k.phrase: k for k in result.absent}[phrase]
             assert found.related

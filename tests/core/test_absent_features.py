@@ -188,7 +188,7 @@ def test_features_of_no_phrase() -> None:
 
 
 def test_every_group_is_a_factor_with_words_for_it() -> None:
-    learned = [factor for factor in FACTORS if factor.learned]
+    learned = [factor for factor in FACTORS if factor.needs == "learned"]
     assert [factor.name for factor in learned] == [f"learned_{group}" for group in GROUPS]
     assert all(factor.label and factor.help and factor.absent and not factor.present for factor in learned)
     assert len({factor.label for factor in FACTORS}) == len(FACTORS)

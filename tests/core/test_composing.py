@@ -7,12 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from erukg import KeyphraseGenerator, Settings
+from erukg.core.backend import Pieces
 from erukg.core.chunking import TaggedText
-from erukg.core.composing import Composed, compose
+from erukg.core.composing import Composed, add_composed, compose
 from erukg.core.document import Document
 from erukg.core.folding import fold
+from erukg.core.hashing import hash_phrases
+from erukg.core.neighbours import Neighbourhood, Support, Terms, WeightedTerms
+from erukg.core.pool import build_pool
 from erukg.core.word_classes import ADJECTIVE, NAME, NOUN, OTHER
 
 CLASSES = {"N": NOUN, "J": ADJECTIVE, "P": NAME, "O": OTHER}
@@ -59,6 +64,50 @@ def test_it_knows_the_words_and_the_wording() -> None:
 
 def test_what_the_text_holds_is_not_composed() -> None:
     assert not composed("classification/N of/O images/N ./O image/N classification/N works/O")
+
+
+class Few:
+    """A glossary of three phrases, each of one piece with its number."""
+
+    known = hash_phrases(["graph", "image classification", "query"]).tolist()
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return np.array([self.known.index(h) if h in self.known else -1 for h in hashes.tolist()])
+
+    def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+        return np.array(self.known, np.uint64)[ids]
+
+    def phrases(self, ids: NDArray[np.int64]) -> list[str]:
+        raise AssertionError("nobody reads them")
+
+    def terms(self, ids: NDArray[np.int64]) -> Terms:
+        return Terms(np.arange(len(ids) + 1), ids.astype(np.int32))
+
+    def counts(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.full(len(ids), 5)
+
+    titled = counts
+
+
+@pytest.mark.parametrize(("kept", "rows"), [([0, 1, 2], [1]), ([0, 2], []), ([], [])])
+def test_what_was_left_out_of_the_pool_is_not_composed_again(kept: list[int], rows: list[int]) -> None:
+    words = "we/O tried/O classification/N of/O images/N".split()
+    document = Document.parse(" ".join(word[:-2] for word in words))
+    text = TaggedText(document, np.array([CLASSES[word[-1]] for word in words], np.int8))
+    shares, holders = np.array([0.5, 0.3, 0.2], np.float32), np.ones(3, np.int64)
+    terms = WeightedTerms(np.empty(0, np.int32), np.empty(0, np.float32))
+    near = Neighbourhood(np.arange(1), shares[:1], np.arange(3), shares, terms, 1.0, holders, Support.none(3))
+    own = Terms(np.zeros(1, np.int64), np.empty(0, np.int32))
+    pool = build_pool([], own, near, Few(), Settings(), lambda ids, terms: np.isin(ids, kept))
+    assert pool.glossary_ids.tolist() == kept
+    assert pool.left_out is not None
+    assert sorted([*pool.left_out.tolist(), *kept]) == [0, 1, 2]
+    pieces = Pieces(np.arange(5, dtype=np.int32), np.arange(6))
+    whole, made = add_composed(pool, compose(text), document.folded, pieces, Few(), Settings())
+    assert (len(whole), list(made)) == (len(kept), rows)
 
 
 TEXT = (

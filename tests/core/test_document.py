@@ -196,6 +196,15 @@ def test_line_ends_become_newlines_of_the_same_length(text: str) -> None:
         ),
         ("e.g. the U.S. has 3.5 or 1,000", ["e.g.", "the", "U.S.", "has", "3.5", "or", "1,000"]),
         ("a method.The result", ["a", "method", ".", "The", "result"]),
+        ("by J. K. Rowling and John F. Kennedy", ["by", "J.", "K.", "Rowling", "and", "John", "F.", "Kennedy"]),
+        ("Dr. Petrova of St. Ives met Mr. Holt.", ["Dr.", "Petrova", "of", "St.", "Ives", "met", "Mr.", "Holt", "."]),
+        # These end a sentence, number a heading, or are letters that count something.
+        ("took vitamin C. Patients left", ["took", "vitamin", "C", ".", "Patients", "left"]),
+        ("In Appendix A. Proofs follow", ["In", "Appendix", "A", ".", "Proofs", "follow"]),
+        ("A. Introduction", ["A", ".", "Introduction"]),
+        ("he met the Dr. The end", ["he", "met", "the", "Dr", ".", "The", "end"]),
+        ("by J. smith, Dr.", ["by", "J", ".", "smith", ",", "Dr", "."]),
+        ("see J . Smith", ["see", "J", ".", "Smith"]),
         ("Newton's 'good users' don't", ["Newton's", "'", "good", "users'", "don't"]),
         ("the users' needs", ["the", "users'", "needs"]),
         ("the users’ needs", ["the", "users'", "needs"]),
@@ -257,6 +266,26 @@ def test_marks_formulas_and_addresses_are_not_usable() -> None:
     good = [w for w, u in zip(document.words, document.usable, strict=True) if u]
     assert good == ["nets", "and", "or"]
     assert phrases("I/O of TCP/IP with C++ at R&D 95") == ["I/O of TCP/IP with C++ at R&D 95"]
+
+
+def test_an_ampersand_joins_names() -> None:
+    document = Document.parse("Marks & Spencer and salt & pepper , fish& Chips & & Q&A")
+    where = [i for i, word in enumerate(document.words) if word == "&"]
+    assert [bool(document.usable[i]) for i in where] == [True, False, False, False, False]
+    assert phrases("She left Marks & Spencer") == ["She left Marks & Spencer"]
+    assert phrases("salt & pepper") == ["salt", "pepper"]
+
+
+def test_paths_of_files_are_not_usable() -> None:
+    document = Document.parse("see text/scalc/guide/calc_date.xhp and TCP/IP or and/or src/erukg/core.py")
+    good = [w for w, u in zip(document.words, document.usable, strict=True) if u]
+    assert good == ["see", "and", "TCP/IP", "or", "and/or"]
+
+
+def test_who_speaks_is_no_phrase() -> None:
+    talk = "Agent: Good morning\nMia Holt: My router broke\nAgent: Which router\nMia Holt: The new router"
+    assert phrases(talk) == ["Good morning", "My router broke", "Which router", "The new router"]
+    assert phrases("Summary: a router broke\nResult: it works") == ["Summary", "a router broke", "Result", "it works"]
 
 
 def test_no_phrase_crosses_punctuation_bullets_or_cells() -> None:

@@ -57,6 +57,12 @@ def test_the_papers_phrases_are_all_of_one_kind() -> None:
     assert form_factors(candidates, known, Settings.paper(known=2)).tolist() == [2, 1, 2]
 
 
+def test_no_word_of_a_query_is_left_out() -> None:
+    candidates = places(("results", 1), ("crabs", 1))
+    assert form_factors(candidates, None, Settings()).tolist() == [0, 1]
+    assert form_factors(candidates, None, Settings(), query=True).tolist() == [0.4, 1]
+
+
 def test_title_case() -> None:
     assert is_title_cased("Bank of England")
     assert is_title_cased("Charles de Gaulle")

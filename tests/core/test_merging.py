@@ -56,6 +56,22 @@ def merged(
     return dict(zip(forms, result.variants, strict=True))
 
 
+def test_a_name_stands_for_what_is_never_alone() -> None:
+    text = "Yesterday Ingrid van der Laan spoke of van der Waals forces at the Institute of Technology in town."
+    kept = merged(
+        text,
+        {"van der Laan": 3.0, "Ingrid van der Laan": 1.0, "Institute": 2.0, "Institute of Technology": 1.0},
+        parts=["van der Laan"],
+    )
+    assert list(kept) == ["Ingrid van der Laan", "Institute of Technology"]
+    headline = "EFFECTS of Sleep Loss on Mood\nEffects of Sleep Loss with Age"
+    assert "Loss" in merged(headline, {"Loss": 2.0, "Effects of Sleep Loss": 0.1})
+
+
+def test_what_scores_nothing_is_not_listed() -> None:
+    assert list(merged("An area of trams.", {"trams": 1.0, "area": 0.0})) == ["trams"]
+
+
 def test_an_unrepeated_phrase_loses_its_ornament() -> None:
     text = "A remarkable suspension bridge fell."
     scores = {"remarkable suspension bridge": 1.0, "suspension bridge": 0.8}

@@ -96,6 +96,7 @@ def test_real_neighbours_give_the_scores_of_the_oracle(real: Real, seed: int) ->
     while n < len(nearest) and nearest[n - 1][1] - nearest[n][1] < 1e-5:
         n += 1
     case.neighbours = [real.neighbour(id, similarity) for id, similarity in nearest[:n]]
+    case.affinity = case.absent_affinity = 0  # which the real model has not learned
     check_with(case, real.generator, n)
 
 

@@ -31,7 +31,7 @@ from erukg.integrations.mcp.tools import Tools
 from erukg.io.engines import search_query
 
 TEXT = "A neural search engine for sparse documents. The search engine has a memory cache."
-OTHER = "Passive radar images of sea ice. The temperature of sea ice is seen by satellite."
+OTHER = "Passive radar images show sea ice. A satellite and the temperature tell more on sea ice."
 NAMES = [
     "extract_keyphrases",
     "generate_keyphrases",

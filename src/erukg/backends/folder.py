@@ -33,8 +33,8 @@ class ModelFolder:
     """A checked model folder: its configuration and the paths of its parts.
 
     The layout is `config.json`, `tokenizer.json`, `head.safetensors` and `encoder.int8.onnx` or `encoder.onnx`, and
-    `ranker.safetensors` in a model that has learned to rank absent phrases and `tagger.onnx` in one with a tagger of
-    words.
+    `ranker.safetensors` in a model that has learned to rank absent phrases, `tagger.onnx` in one with a tagger of words
+    and `affinity.safetensors` in one that tells how near phrases come to a text.
     `term_space` is the fingerprint of the model whose term weights this one was taught to give, its own otherwise:
     models of one term space read the same collections.
     """
@@ -98,9 +98,13 @@ class ModelFolder:
         return self.path / "tagger.onnx"
 
     @property
+    def affinity(self) -> Path:
+        return self.path / "affinity.safetensors"
+
+    @property
     def extras(self) -> dict[str, Path]:
         """What this model has beside what every model has, by its name in `config.json`."""
-        known = {"ranker": self.ranker, "tagger": self.tagger}
+        known = {"ranker": self.ranker, "tagger": self.tagger, "affinity": self.affinity}
         return {name: path for name, path in known.items() if self.config.get(name) is not None}
 
     @property
@@ -255,7 +259,7 @@ def download_model(name: str, revision: str | None, more: Sequence[str] = (), **
         raise ModelError(f"Say which version of '{name}' to download, as hub:{name}@REVISION: a commit or a tag.")
     hub = require("huggingface_hub", "hub", "A model of the Hugging Face hub")
     patterns = ["README.md", "config.json", "tokenizer.json", "head.safetensors", "ranker.safetensors"]
-    patterns += ["encoder*.onnx", "tagger.onnx"]
+    patterns += ["encoder*.onnx", "tagger.onnx", "affinity.safetensors"]
     try:
         return Path(hub.snapshot_download(name, revision=revision, allow_patterns=[*patterns, *more], **options))
     except Exception as error:  # the hub client raises many unrelated kinds; all mean the same to the caller

@@ -13,10 +13,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from erukg.backends.affinity_file import read_affinity
 from erukg.backends.folder import ModelFolder, find_model, lasting_name
 from erukg.backends.ranker_file import read_ranker
 from erukg.backends.vocabulary import Vocabulary
 from erukg.backends.word_tagger import WordTagger
+from erukg.core.affinity import Affinity
 from erukg.core.backend import INNER, MARK, WORD, Encoding, Pieces
 from erukg.core.neighbours import Terms
 from erukg.core.word_classes import CLASSES
@@ -76,6 +78,8 @@ class ModelBackend(ABC):
         self.hidden_size = folder.hidden_size
         self.window = folder.window
         self.ranker = read_ranker(folder)
+        learned = read_affinity(folder)
+        self.affinity = None if learned is None else Affinity(learned, lambda: self.head.scaled_rows(self.every_term))
         self._tagger = WordTagger(folder.tagger) if folder.has_tagger else None
 
     @classmethod

@@ -97,24 +97,19 @@ class OnnxBackend(ModelBackend):
         peaks = np.full(len(terms), -np.inf, np.float32)
         tags = np.zeros(len(pieces.starts) - 1, np.int8) if pieces.tags is None else pieces.tags
         vector = np.zeros(self.hidden_size, np.float32)
-        filled = np.flatnonzero(pieces.starts[1:] > pieces.starts[:-1])
-        first, last = pieces.starts[filled], pieces.starts[filled + 1] - 1
         spans = windows(len(pieces.ids), self.window)
-        tagged_in = best_rows(first, *np.array(spans, np.int32).reshape(-1, 2).T)
-        # Windows follow one another in the text, and so do the words that are tagged in each.
-        bounds = np.searchsorted(tagged_in, np.arange(len(spans) + 1))
-        for (start, stop), some in zip(spans, map(slice, bounds, bounds[1:]), strict=True):
+        tagged = _tagged_in(pieces, spans) if pieces.tags is None else [None] * len(spans)
+        for (start, stop), words in zip(spans, tagged, strict=True):
             if start:
                 pause_point()
             states, parts, pooled = self._run(pieces.ids[start:stop])
             if len(terms):
                 np.maximum(peaks, self._peaks_of([states], rows)[0], out=peaks)
             vector += pooled * (stop - start)
-            if pieces.tags is not None:
-                continue
-            # Position 0 is [CLS]; a word cut by the window ends with the window.
-            begins, ends = first[some] - start + 1, np.minimum(last[some], stop - 1) - start + 1
-            tags[filled[some]] = self._classes(parts, begins, ends)
+            if words is not None:
+                # Position 0 is [CLS]; a word cut by the window ends with the window.
+                begins, ends = pieces.starts[words], np.minimum(pieces.starts[words + 1], stop)
+                tags[words] = self._classes(parts, begins - start + 1, ends - start)
         return Encoding(self._weights(peaks, terms), tags, _normed(vector))
 
     def _asks_for_all(self, terms: NDArray[np.int32]) -> bool:
@@ -146,7 +141,8 @@ class OnnxBackend(ModelBackend):
         return weights
 
     def _run(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        full = np.concatenate(([self.vocabulary.cls], ids, [self.vocabulary.sep])).astype(np.int32)
+        full = np.empty(len(ids) + 2, np.int32)
+        full[0], full[1:-1], full[-1] = self.vocabulary.cls, ids, self.vocabulary.sep
         session = self._session or self._open()
         states, tags, vector = session.run(
             ["states", "tags", "vector"],
@@ -177,6 +173,14 @@ class OnnxBackend(ModelBackend):
         peaks = self._peaks_of([states], self.head.rows(self.probe))[0]
         self.warn_if_collapsed(self._weights(peaks, self.probe))
         return session
+
+
+def _tagged_in(pieces: Pieces, spans: Sequence[tuple[int, int]]) -> list[NDArray[np.int64]]:
+    """The words that are tagged in each of the windows."""
+    filled = np.flatnonzero(pieces.starts[1:] > pieces.starts[:-1])
+    rows = best_rows(pieces.starts[filled], *np.array(spans, np.int32).reshape(-1, 2).T)
+    # Windows follow one another in the text, and so do the words that are tagged in each.
+    return np.split(filled, np.searchsorted(rows, np.arange(1, len(spans)))) if spans else []
 
 
 def _normed(vector: NDArray[np.float32]) -> NDArray[np.float32]:

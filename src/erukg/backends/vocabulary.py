@@ -52,15 +52,13 @@ class Vocabulary:
     def pieces(self, words: Sequence[str]) -> Pieces:
         """The pieces of each word, without [CLS] and [SEP]."""
         rows = self._rows(words)
-        return Pieces(np.array(list(chain.from_iterable(rows)), np.int32), _starts(rows))
+        return Pieces(np.fromiter(chain.from_iterable(rows), np.int32), _starts(rows))
 
     def phrase_terms(self, phrases: Sequence[str]) -> Terms:
         """The pieces c_i of each phrase c."""
         split = [phrase.split() for phrase in phrases]
         rows = self._rows(list(chain.from_iterable(split)))
-        words = np.zeros(len(split) + 1, np.int64)
-        np.cumsum(list(map(len, split)), out=words[1:])
-        return Terms(_starts(rows)[words], np.array(list(chain.from_iterable(rows)), np.int32))
+        return Terms(_starts(rows)[_starts(split)], np.fromiter(chain.from_iterable(rows), np.int32))
 
     def _rows(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         cache = self._pieces
@@ -84,8 +82,8 @@ class Vocabulary:
         return [cache[word] for word in words]
 
 
-def _starts(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+def _starts(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
     """Where each of the rows begins when they are laid end to end, and where the last ends."""
     starts = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(list(map(len, rows)), out=starts[1:])
+    np.fromiter(map(len, rows), np.int64, len(rows)).cumsum(out=starts[1:])
     return starts

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer import Argument, Option
 
+from erukg.cli._affinity import affinity
 from erukg.cli._common import say
 from erukg.cli._learning import AnyModel, Cores, Overwrite, Trees, end_learning, say_bad
 from erukg.cli._options import FieldOptions, options
@@ -35,6 +36,7 @@ def _group() -> None:
 
 
 app.command()(options()(tune))
+app.command()(options()(affinity))
 
 
 @app.command()

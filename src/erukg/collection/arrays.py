@@ -151,7 +151,7 @@ class PackedLists:
     def bounds(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Start and stop of the chosen lists, checked against the array they lie in."""
         starts, stops = self.offsets[rows].astype(np.int64), self.offsets[rows + 1].astype(np.int64)
-        if np.any(starts > stops) or np.any(stops > len(self.values)):
+        if (starts > stops).any() or stops.max(initial=0) > len(self.values):
             raise damaged(self.path, "a list goes beyond its array")
         return starts, stops
 

@@ -56,8 +56,10 @@ class MappedGlossary:
         hashes = np.asarray(hashes, np.uint64)
         if not len(folds):
             return np.full(hashes.shape, -1, np.int64)
-        place = np.minimum(np.searchsorted(folds, hashes), len(folds) - 1)
-        return np.where(folds[place] == hashes, place, -1)
+        place = folds.searchsorted(hashes)
+        place[place == len(folds)] = 0
+        place[folds[place] != hashes] = -1
+        return place
 
     def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The phrases' fold hashes."""
@@ -86,6 +88,7 @@ class MappedGlossary:
 
     def _checked(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         ids = np.asarray(ids, np.int64)
-        if ids.size and (ids.min() < 0 or ids.max() >= len(self)):
+        # As numbers without a sign, those below 0 are the largest.
+        if ids.size and ids.view(np.uint64).max() >= len(self):
             raise InputError(f"The glossary has phrases 0 to {len(self) - 1}; other numbers were asked for.")
         return ids

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from erukg.collection.segment import ROW
 from erukg.core.kernels import kernel
 from erukg.core.neighbours import FEW, MORE, Neighbourhood, Support, WeightedTerms
 
-__all__ = ["HeldPhrases", "Hits", "LazyNeighbourhood", "join_held", "phrases_held", "sum_by_phrase"]
+__all__ = ["HeldPhrases", "Hits", "Holders", "LazyNeighbourhood", "phrases_held", "sum_by_phrase"]
 
 HeldPhrases: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]
 """C̃_x' ∩ glossary of some documents: phrase, place of the document among them, P(c | C̃_x'), and whether the document
@@ -34,15 +34,37 @@ class Hits:
     fit: float | None = None
 
 
-@dataclass(eq=False)
-class LazyNeighbourhood(Neighbourhood):
-    """A neighbourhood whose term weights are read from the collection when they are first asked for.
+class Holders(NamedTuple):
+    """Which of the neighbours have each phrase.
 
-    `phrase_owners` are the phrases of all neighbours, and the place among the neighbours of each one's document.
+    keys        a phrase and, in the last `bits`, the place of one of its holders in `neighbours`; ascending
+    neighbours  places among the neighbours
     """
 
+    keys: NDArray[np.int64]
+    bits: int
+    neighbours: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, phrases: NDArray[np.int64], neighbours: NDArray[np.int64]) -> Holders:
+        """Of all neighbours' phrases and the place of the one that has each."""
+        n, bits = len(phrases), len(phrases).bit_length()
+        # No two keys are equal, so the quickest way of sorting keeps the order of a phrase's holders.
+        return cls(np.sort((phrases << bits) + np.arange(n)), bits, neighbours)
+
+    def find(self, phrases: NDArray[np.int64]) -> list[list[int]]:
+        """The holders of each of some phrases, the nearest neighbour first."""
+        bounds = np.searchsorted(self.keys, np.concatenate((phrases, phrases + 1)) << self.bits).tolist()
+        every = self.neighbours[self.keys & ((1 << self.bits) - 1)]
+        return [sorted(every[a:b].tolist()) for a, b in zip(bounds, bounds[len(phrases) :], strict=False)]
+
+
+@dataclass(eq=False)
+class LazyNeighbourhood(Neighbourhood):
+    """A neighbourhood whose term weights are read from the collection when they are first asked for."""
+
     terms: Callable[[], WeightedTerms]
-    phrase_owners: tuple[NDArray[np.int64], NDArray[np.int64]] = field(kw_only=True)
+    holders: Holders = field(kw_only=True)
 
 
 @kernel()
@@ -83,12 +105,19 @@ def _collect_phrases(
 
 
 def phrases_held(
-    held: PackedLists, rows: NDArray[np.int64], places: NDArray[np.int64], glossary: NDArray[np.int32], size: int
+    parts: Iterable[tuple[PackedLists, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]], size: int
 ) -> HeldPhrases:
-    """The glossary's phrases of these rows of a segment, which have these places among all documents.
+    """The phrases, in a glossary of `size` of them, of some documents of several segments.
 
-    The segment's forms have the numbers `glossary` in one of `size` phrases.
+    Of each segment: the phrases of its documents, the numbers that its forms have in the glossary, the places among the
+    documents of those that are its own, and their rows in it.
     """
+    return _join([_phrases_held(*part, size) for part in parts])
+
+
+def _phrases_held(
+    held: PackedLists, glossary: NDArray[np.int32], places: NDArray[np.int64], rows: NDArray[np.int64], size: int
+) -> HeldPhrases:
     starts, stops = held.bounds(rows)
     room = int((stops - starts).sum())
     out = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64), np.empty(room, np.bool_)
@@ -98,8 +127,7 @@ def phrases_held(
     return out[0][:count], places[out[1][:count]], out[2][:count], out[3][:count]
 
 
-def join_held(parts: Sequence[HeldPhrases]) -> HeldPhrases:
-    """The phrases of several segments, of which there may be none, end to end."""
+def _join(parts: Sequence[HeldPhrases]) -> HeldPhrases:
     if len(parts) == 1:
         return parts[0]
     phrases, neighbours, probabilities, titled = zip(*parts, strict=True) if parts else ((), (), (), ())
@@ -156,19 +184,16 @@ def _sum_up(
 
 
 def sum_by_phrase(
-    phrases: NDArray[np.int64],
-    neighbours: NDArray[np.int64],
+    held: Holders,
     probabilities: NDArray[np.float64],
     titled: NDArray[np.bool_],
     shares: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], Support]:
     """The distinct ones of the neighbours' phrases, ascending, the share and the holders of each, and its support."""
-    n, bits = len(phrases), len(phrases).bit_length()
-    # No two keys are equal, so the quickest way of sorting keeps the order of a phrase's holders.
-    keys = np.sort((phrases << bits) + np.arange(n))
+    n = len(held.keys)
     distinct, totals, holders = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
     out = np.empty((len(Support._fields), n), np.float32)
-    found = _sum_up(keys, bits, neighbours, probabilities, titled, shares, distinct, totals, holders, out)
+    found = _sum_up(*held, probabilities, titled, shares, distinct, totals, holders, out)
     out = out[:, :found]
     out[0] /= shares[:FEW].sum()
     out[1] /= shares[:MORE].sum()

@@ -23,7 +23,7 @@ from erukg.collection.glossary import MappedGlossary
 from erukg.collection.likeness import NEAREST, signals
 from erukg.collection.manifest import Manifest
 from erukg.collection.merging import JoinedPostings
-from erukg.collection.neighbourhood import HeldPhrases, Hits, LazyNeighbourhood, join_held, phrases_held, sum_by_phrase
+from erukg.collection.neighbourhood import HeldPhrases, Hits, Holders, LazyNeighbourhood, phrases_held, sum_by_phrase
 from erukg.collection.opening import check_made_with, open_parts
 from erukg.collection.postings import BLOCK, DAMAGED, find_documents, sum_weights
 from erukg.collection.search import Excluded, QueryLists, SearchedDocuments, best_first, idf, norms, scan, scan_order
@@ -38,9 +38,10 @@ __all__ = ["Collection", "Hits"]
 
 
 class _Known(NamedTuple):
-    """What is known of some terms: in how many documents each occurs; for each segment which it has, and where."""
+    """What is known of some terms: in how many documents each occurs, its idf; for each segment which it has, where."""
 
     frequencies: NDArray[np.int64]
+    rarity: NDArray[np.float64]
     places: list[tuple[NDArray[Any], NDArray[Any]]]
 
 
@@ -155,8 +156,8 @@ class Collection:
         return Hits(documents, scores)
 
     def _tasks(self, query: Query, known: _Known, exclude: str | None, words: int) -> list[_Task]:
-        frequencies, found = known
-        factors = (query.counts * idf(frequencies, len(self))).astype(np.float32)
+        frequencies, rarity, found = known
+        factors = (query.counts * rarity).astype(np.float32)
         asked = weightiest(factors, np.zeros(len(factors), np.int64), words)
         excluded = Excluded(
             np.uint64(query.key), np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
@@ -213,7 +214,7 @@ class Collection:
             found.append((which, place))
         if frequencies.max(initial=0) > len(self):
             raise damaged(self.folder, "its document frequencies are too high")
-        return _Known(frequencies, found)
+        return _Known(frequencies, idf(frequencies, len(self)), found)
 
     def live_rows(self) -> Iterator[tuple[Segment, NDArray[np.int64]]]:
         """Every segment, and the rows of it that are not removed."""
@@ -242,12 +243,12 @@ class Collection:
     @checked
     def ids(self, documents: NDArray[np.int64]) -> list[str]:
         """The ids of documents by their numbers."""
-        return self._strings(documents, [segment.ids for segment in self._segments])
+        return self._strings(self._known_numbers(documents), [segment.ids for segment in self._segments])
 
     @checked
     def titles(self, documents: NDArray[np.int64]) -> list[str]:
         """The titles of documents by their numbers; empty for those without one."""
-        return self._strings(documents, [segment.titles for segment in self._segments])
+        return self._strings(self._known_numbers(documents), [segment.titles for segment in self._segments])
 
     def documents(self) -> NDArray[np.int64]:
         """The numbers of all documents, removed ones not among them."""
@@ -287,7 +288,6 @@ class Collection:
         return out
 
     def _strings(self, documents: NDArray[np.int64], lists: Sequence[PackedLists]) -> list[str]:
-        documents = self._known_numbers(documents)
         if len(lists) == 1:
             return lists[0].strings(documents)
         out = np.empty(len(documents), object)
@@ -320,21 +320,21 @@ class Collection:
         query = analyse(text)
         known = self._look_up(query.terms)
         hits = self._search(query, known, n, exclude, words)
-        return self.gather(self.with_fit(query, hits, n, words, known.frequencies))
+        return self.gather(self.with_fit(query, hits, n, words, known.rarity))
 
     def with_fit(
-        self, query: Query, hits: Hits, n: int, words: int = 0, frequencies: NDArray[np.int64] | None = None
+        self, query: Query, hits: Hits, n: int, words: int = 0, rarity: NDArray[np.float64] | None = None
     ) -> Hits:
         """The `n` best hits of a query, and how much its text is like the documents; unknown if too few were wanted.
 
-        They were searched for with so many `words` of the text, 0 for all. The `frequencies` of its terms are looked up
-        if they are not given.
+        They were searched for with so many `words` of the text, 0 for all. The `rarity` of its terms, their idf, is
+        looked up if it is not given.
         """
         usual = self.manifest.likeness
         if usual is None or n < NEAREST:
             return hits
-        weights = idf(self.frequencies(query.terms) if frequencies is None else frequencies, len(self))
-        found = signals(query.counts, weights, int(query.counts.sum()), hits.scores, words)
+        rarity = self._look_up(query.terms).rarity if rarity is None else rarity
+        found = signals(query.counts, rarity, int(query.counts.sum()), hits.scores, words)
         return replace(hits, fit=-math.inf if found is None else usual.fit(found))
 
     def gather(self, hits: Hits) -> Neighbourhood:
@@ -343,7 +343,8 @@ class Collection:
             return replace(Neighbourhood.empty(), fit=hits.fit)
         shares = hits.scores.astype(np.float64) / hits.scores.sum(dtype=np.float64)
         phrases, neighbours, probabilities, titled = self._phrases(hits.documents)
-        phrase_ids, phrase_shares, holders, support = sum_by_phrase(phrases, neighbours, probabilities, titled, shares)
+        held = Holders.of(phrases, neighbours)
+        phrase_ids, phrase_shares, counts, support = sum_by_phrase(held, probabilities, titled, shares)
         return LazyNeighbourhood(
             hits.documents,
             shares.astype(np.float32),
@@ -351,9 +352,9 @@ class Collection:
             phrase_shares,
             partial(self._term_weights, hits.documents, shares),
             fit=hits.fit,
-            phrase_holders=holders,
+            phrase_holders=counts,
             support=support,
-            phrase_owners=(phrases, neighbours),
+            holders=held,
         )
 
     def _term_weights(self, documents: NDArray[np.int64], shares: NDArray[np.float64]) -> WeightedTerms:
@@ -371,7 +372,7 @@ class Collection:
     def _phrases(self, documents: NDArray[np.int64]) -> HeldPhrases:
         parts, size = self._by_segment(documents) if len(self._glossary) else (), len(self._glossary)
         each = ((self._segments[i].phrases, self._commit.states[i].glossary, which, rows) for i, which, rows in parts)
-        return join_held([phrases_held(held, rows, which, numbers, size) for held, numbers, which, rows in each])
+        return phrases_held(each, size)
 
     def sources(self, neighbourhood: Neighbourhood, phrase_ids: NDArray[np.int64]) -> Sequence[tuple[Source, ...]]:
         """For each glossary phrase, the neighbours whose C̃_x' holds it, largest share first."""
@@ -379,18 +380,16 @@ class Collection:
         if not len(wanted) or not len(neighbourhood.documents):
             return [()] * len(wanted)
         if isinstance(neighbourhood, LazyNeighbourhood):
-            phrases, neighbours = neighbourhood.phrase_owners
+            holders = neighbourhood.holders
         else:
-            phrases, neighbours, *_ = self._phrases(neighbourhood.documents)
-        chosen = np.flatnonzero(np.isin(phrases, wanted))
-        holders: dict[int, list[int]] = {phrase: [] for phrase in wanted.tolist()}
-        for phrase, i in zip(phrases[chosen].tolist(), neighbours[chosen].tolist(), strict=True):
-            holders[phrase].append(i)
-        numbers = list({i for held in holders.values() for i in held})
-        documents, shares = neighbourhood.documents[numbers], neighbourhood.shares[numbers].tolist()
-        known = dict(zip(numbers, map(Source, self.ids(documents), shares, self.titles(documents)), strict=True))
+            holders = Holders.of(*self._phrases(neighbourhood.documents)[:2])
         # Neighbours are numbered best first, so their number orders by share.
-        return [tuple([known[i] for i in sorted(holders[phrase])]) for phrase in wanted.tolist()]
+        found = holders.find(wanted)
+        numbers = list({i for held in found for i in held})
+        documents, shares = self._known_numbers(neighbourhood.documents[numbers]), neighbourhood.shares[numbers]
+        ids, titles = (self._strings(documents, [getattr(s, x) for s in self._segments]) for x in ("ids", "titles"))
+        known = dict(zip(numbers, map(Source, ids, shares.tolist(), titles), strict=True))
+        return [tuple([known[i] for i in held]) for held in found]
 
 
 def _reopen(folder: Path, fingerprint: str, threads: int) -> Collection:

@@ -23,6 +23,8 @@ _MORE = 4
 # A text of fewer words says too little for one neighbour's phrase to be trusted: so many must agree.
 _SHORT_TEXT = 30
 _AGREEING = 3
+# What comes no nearer to a text shares a word with it and not its meaning: "online dating" for dates in a spreadsheet.
+_FOREIGN = 0.1
 
 
 def is_unlike(neighbourhood: Neighbourhood, settings: Settings) -> bool:
@@ -50,6 +52,8 @@ def choose_absent(
     keep = np.ones(len(holders), np.bool_) if confidence is None else confidence >= settings.min_confidence
     if settings.abstain and len(analysis.document) < _SHORT_TEXT:
         keep &= holders >= _AGREEING
+    if settings.abstain and pool.affinity is not None:
+        keep &= pool.affinity[ranked.pool] >= _FOREIGN
     open_ = np.flatnonzero(keep)
     others = {stem_phrase(form) for forms in shown[:_COMPARED] for form in forms}
     # No mere variant of a better one, nor of those shown.

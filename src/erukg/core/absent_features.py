@@ -94,8 +94,8 @@ class TextProfile:
         best = terms.take(present[:_COMPARED])
         if len(best):
             share = scores[: len(best)] / scores[0]
-            filled = np.flatnonzero(np.diff(best.indptr))
-            np.maximum.at(standing, classes[best.ids], np.repeat(share, np.diff(best.indptr)))
+            filled = np.flatnonzero(best.lengths)
+            np.maximum.at(standing, classes[best.ids], share.repeat(best.lengths))
             np.maximum.at(heads, classes[best.ids[best.indptr[filled + 1] - 1]], share[filled])
         return cls(classes, found, pairs, standing, heads)
 

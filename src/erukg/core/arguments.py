@@ -56,15 +56,22 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        names, tests = _parameters(function)
-        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        placed, tests = _parameters(function)
+        for (name, test), value in zip(placed, args, strict=False):
+            if test is not None and not test.accepts(value):
+                raise _refused(name, test, value)
+        for name, value in kwargs.items():
             test = tests.get(name)
             if test is not None and not test.accepts(value):
-                given = repr(value[:40]) if test.named and isinstance(value, str) else kind_of(value)
-                raise InputError(f"{name} must be {test.words}, not {given}.")
+                raise _refused(name, test, value)
         return function(*args, **kwargs)
 
     return call
+
+
+def _refused(name: str, test: _Test, value: object) -> InputError:
+    given = repr(value[:40]) if test.named and isinstance(value, str) else kind_of(value)
+    return InputError(f"{name} must be {test.words}, not {given}.")
 
 
 def check_fields(value: object) -> None:
@@ -82,14 +89,15 @@ class _Test(NamedTuple):
 
 
 @cache
-def _parameters(function: Callable[..., object]) -> tuple[tuple[str, ...], dict[str, _Test]]:
-    """The names that arguments by position have, and the tests of those parameters that can be tested."""
+def _parameters(function: Callable[..., object]) -> tuple[tuple[tuple[str, _Test | None], ...], dict[str, _Test]]:
+    """The names and tests that arguments by position have, and the tests of all parameters that can be tested."""
     parameters = inspect.signature(function).parameters.values()
     placed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     plain = (*placed, inspect.Parameter.KEYWORD_ONLY)
     space = inspect.unwrap(function).__globals__
     annotated = {p.name: p.annotation for p in parameters if p.kind in plain and p.annotation is not p.empty}
-    return tuple(p.name for p in parameters if p.kind in placed), _tests(annotated, space)
+    tests = _tests(annotated, space)
+    return tuple((p.name, tests.get(p.name)) for p in parameters if p.kind in placed), tests
 
 
 @cache

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from erukg.core.neighbours import Terms
 
 if TYPE_CHECKING:
+    from erukg.core.affinity import Affinity
     from erukg.core.ranker import Ranker
 
 __all__ = ["INNER", "MARK", "WORD", "Backend", "Encoding", "Pieces"]
@@ -50,6 +51,7 @@ class Backend(Protocol):
                  same collections
     vocab_size   how many terms there are
     ranker       its learned ranking of absent phrases, if it has one
+    affinity     what tells how near phrases come to a text in meaning, if it has that
     """
 
     @property
@@ -63,6 +65,9 @@ class Backend(Protocol):
 
     @property
     def ranker(self) -> Ranker | None: ...
+
+    @property
+    def affinity(self) -> Affinity | None: ...
 
     @property
     def term_kinds(self) -> NDArray[np.int8]:

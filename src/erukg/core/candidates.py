@@ -19,7 +19,7 @@ from erukg.core.chunking import Chunk, TaggedText, find_chunks
 from erukg.core.document import Document
 from erukg.core.folding import fold, fold_word
 from erukg.core.hashing import hash_phrases
-from erukg.core.lexicon import FUNCTION_WORDS, NUMBER_WORDS, TIMES, WEAK_OR_ORDINAL
+from erukg.core.lexicon import FUNCTION_WORDS, NUMBER_WORDS, PARTICLES, TIMES, WEAK_OR_ORDINAL
 from erukg.core.locating import Located, locate, most_used
 from erukg.core.neighbours import Glossary
 from erukg.errors import InputError
@@ -32,7 +32,7 @@ _LETTERS = np.frombuffer(b"ONJCNOOJOOonjcnoojoo", np.uint8)
 _GRAMMAR = re.compile(rb"[NJnj][NJ]*[NC]|[Nn]")
 # What the parts of a paper are called in it.
 _LABEL = re.compile(r"(?:table|figure|fig|section|sec|equation|eqn?|lemma|theorem|appendix|page) [\d.]+")
-_STOP = frozenset(map(fold, FUNCTION_WORDS)) | {"et al", ""}
+_STOP = frozenset(map(fold, FUNCTION_WORDS | PARTICLES)) | {"et al", ""}
 _EMPTY = TIMES | NUMBER_WORDS | WEAK_OR_ORDINAL
 _LONGEST_KNOWN = 4
 

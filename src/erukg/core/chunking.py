@@ -20,12 +20,11 @@ from erukg.core.folding import fold_word
 from erukg.core.lexicon import (
     ASKING,
     AUDIENCE,
+    COMPOUNDED,
     COMPOUNDING,
     DETERMINERS,
     IMPERATIVE,
-    LATER_PARTICLES,
     OPENING,
-    PARTICLES,
     ROLES,
     SAYING,
     SPECIAL,
@@ -35,6 +34,7 @@ from erukg.core.lexicon import (
     VERBS,
     WEAK_OR_ORDINAL,
 )
+from erukg.core.proper_names import Names, is_name, mark_names
 
 __all__ = ["Chunk", "TaggedText", "find_chunks", "is_plural"]
 
@@ -48,6 +48,7 @@ _NAME, _ADVERB, _GERUND = ord("P"), ord("R"), ord("G")
 _RUN = re.compile(r"(?:[Rr](?=[VJ]))?[NPJVGCnpjvgc](?:R(?=[VJ])|[NPJVGC])*")
 _SERIAL = re.compile(r"[IVX]+|\d{1,2}|\d+[A-Za-z]|[A-Za-z]\d+")
 _NOT_PLURAL = ("ss", "us", "is", "ics")
+_PEOPLE = frozenset(("men", "women", "children", "people"))
 _UNCOUNTABLE = frozenset(("news", "species", "series", "sports"))
 
 
@@ -114,8 +115,10 @@ class TaggedText:
             elif letters[k] == "G":
                 if "-" in word:  # "de-icing salt"
                     letters[k] = "J"
-                elif word[0].isupper() and k and words[k - 1].islower() and not self.breaks[k]:
-                    letters[k] = "P"  # "Beijing"
+                elif (
+                    word[0].isupper() and k and (words[k - 1].islower() or letters[k - 1] == "P") and not self.breaks[k]
+                ):
+                    letters[k] = "P"  # "Beijing", "J. K. Rowling"
             elif word.isdigit():
                 letters[k] = "C"
             elif cased and not word[0].isupper():
@@ -123,7 +126,7 @@ class TaggedText:
             elif k and letters[k - 1] == "J" and words[k - 1] in OPENING and not self.breaks[k]:
                 letters[k - 1] = "P"  # "New York"
         if cased:
-            self._name_particles(letters)
+            mark_names(words, letters, self.breaks)
         commands: list[int] = []
         for k, special in enumerate([SPECIAL.get(word.lower()) for word in words]):
             if special is None or not usable[k]:
@@ -143,22 +146,13 @@ class TaggedText:
                 letters[k] = "O"
         return "".join(letters)
 
-    def _name_particles(self, letters: list[str]) -> None:
-        """Make one name of "Ferdinand de Lesseps"."""
-        words, breaks = self.words, self.breaks
-        for k in range(len(words) - 2, 0, -1):
-            if words[k] not in PARTICLES or letters[k + 1] != "P" or breaks[k] or breaks[k + 1]:
-                continue
-            before = k - 1
-            while before > 0 and words[before] in PARTICLES:
-                before -= 1
-            mere = words[k] in LATER_PARTICLES and before == k - 1  # German's article
-            if not mere and letters[before] == "P" and words[before][0].isupper():
-                letters[k] = "P"
-
     def _goes_on(self, k: int) -> bool:
         """Whether an imperative at word `k` has something to act on."""
         return k + 1 < len(self.words) and self.words[k + 1][0].isalnum() and not self.breaks[k + 1]
+
+    @cached_property
+    def names(self) -> Names:
+        return Names(self.words, self.letters, self.breaks, self.query)
 
     @cached_property
     def runs(self) -> list[Range]:
@@ -173,8 +167,9 @@ class TaggedText:
                     out += self._without_verbs(match.start(), match.start() + length)
                 continue
             for part in self.without_numbers(*match.span()):
-                for each in self.without_roles(*part):
-                    out += self._without_verbs(*each)
+                for each in self.names.without_roles(*part):
+                    for trimmed in self._trimmed(*each):
+                        out += self._without_verbs(*trimmed)
         return out
 
     def _without_verbs(self, i: int, j: int) -> list[Range]:
@@ -183,10 +178,16 @@ class TaggedText:
         if j - i > 1 and j < len(words) and not self.breaks[j] and self._tells(j):
             j -= 1
         for k in range(i + 1, j):
-            if k > i and words[k] in VERBS and is_plural(words[k - 1]):
+            if k > i and ((words[k] in VERBS and is_plural(words[k - 1])) or self._past(k)):
                 out.append((i, k))
                 i = k + 1
         return [*out, (i, j)] if i < j else out
+
+    def _past(self, k: int) -> bool:
+        """Whether a participle after a noun is rather a verb: "A landslide | buried | part of the town"."""
+        words, letters = self.words, self.letters
+        plain = letters[k] == "V" and words[k].islower() and words[k].endswith("ed") and words[k] not in COMPOUNDED
+        return plain and letters[k - 1] == "N" and "-" not in words[k] and words[k - 1].islower()
 
     def _tells(self, k: int) -> bool:
         """Whether the word before `k` is a verb: "The tenant reports | that", "The meter measures | how"."""
@@ -223,7 +224,7 @@ class TaggedText:
         """What of a run is a phrase: it ends in a noun, and begins with no stray number, gerund or adverb."""
         words, letters = self.words, self.letters
         while j > i and letters[j - 1] not in "NP":
-            if letters[j - 1] == "C" and self._numbered(i, j):
+            if (letters[j - 1] == "C" and self._numbered(i, j)) or (letters[j - 1] == "G" and self._named_act(i, j)):
                 break
             j -= 1
         while i < j and letters[i] in "CGR":
@@ -245,9 +246,17 @@ class TaggedText:
         if i < j:
             yield i, j
 
+    def _named_act(self, i: int, j: int) -> bool:
+        """Whether a gerund ends a phrase and a clause: "object marking (DOM)", not "the men waiting in the rain"."""
+        ends = j == len(self.words) or self.breaks[j]
+        before = self.words[j - 2]
+        return ends and j - 2 >= i and self.letters[j - 2] == "N" and not (is_plural(before) or before in _PEOPLE)
+
     def _numbered(self, i: int, j: int) -> bool:
         """Whether the number that ends a run belongs to it: "Annex 2", "Apollo 11", "World War Two"."""
         number, following = self.words[j - 1], self.letters[j] if j < len(self.letters) else "O"
+        if j < len(self.words) and SPECIAL.get(self.words[j].lower()) == UNIT:
+            return False  # "Prep 20 mins"
         spelt = number.isalpha() and number.istitle()
         return (
             j - 2 >= i
@@ -256,65 +265,31 @@ class TaggedText:
             and (spelt or (number.isdigit() and len(number) <= 2 and following not in "NPJVGC"))
         )
 
-    def without_roles(self, i: int, j: int) -> Iterator[Range]:
-        """Names cut from what stands before them ("captain | Mia Holt") and what they own ("Ada Byron's | notes")."""
-        words, letters = self.words, self.letters
-        k = j
-        while k > i and letters[k - 1] == "P" and (self.query or _is_name(words[k - 1]) or words[k - 1] in PARTICLES):
-            k -= 1
-        if i < k < j and not words[k - 1][0].isupper() and (letters[k - 1] == "N" or j - k > 1 or self.query):
-            yield from self._owners(i, k)
-            yield k, j
-        elif k == i + 1 < j - 1 and letters[i] == "N" and self.breaks[i]:
-            yield k, j  # a role with the capital of its sentence: "Substitute | Ana Ferreira"
-        else:
-            yield from self._owners(i, j)
-
-    def _owners(self, i: int, j: int) -> Iterator[Range]:
-        words, letters = self.words, self.letters
-        start = i
-        for k in range(i, j - 1):
-            word = words[k]
-            if word[-1] != "'" and word[-2:] != "'s":
-                continue
-            if not word[0].isupper():
-                if j - k > 2:
-                    start = k + 1
-            elif k > i and set(letters[i : k + 1]) == {"P"} and word[-1] == "s" and self._owned(k + 1, j):
-                yield start, k + 1
-                start = k + 1
-        yield from self._trimmed(start, j)
-
-    def _owned(self, k: int, j: int) -> bool:
-        """Whether these words are no part of their owner's name: "United's | Alex Ferguson", "Paul's Cathedral"."""
-        return not self.words[k][0].isupper() or (j - k > 1 and set(self.letters[k:j]) == {"P"})
-
     def joined(self, ranges: Sequence[Range], max_words: int) -> list[tuple[int, Range]]:
-        """Phrases that "of" or "and" makes of two neighbours, with the place of the first of the two in `ranges`."""
+        """Phrases that "of" or "and" makes of two neighbours, and names with what is between their parts, with the
+        place of the first of the two in `ranges`.
+        """
         words, letters = self.words, self.letters
         out: list[tuple[int, Range]] = []
         pairs: dict[str, list[tuple[int, Range]]] = {}
         for n in range(len(ranges) - 1):
             (i, j), (a, b) = ranges[n], ranges[n + 1]
-            if a != j + 1 or self.breaks[j] or self.breaks[a]:
+            near = a == j + 1 or (a == j + 2 and words[j + 1] == "the" and letters[j] == "F")
+            if not near or any(self.breaks[j : a + 1]):
                 continue
-            if letters[j] == "A" and j - i == b - a == 1 and words[i] != words[a]:
+            whole = self.names.joined((i, j), (a, b))
+            if a == j + 1 and letters[j] == "A" and j - i == b - a == 1 and words[i] != words[a]:
                 key = f"{fold_word(words[i].lower())} {fold_word(words[a].lower())}"
                 pairs.setdefault(key, []).append((n, (i, b)))
-            elif letters[j] == "F" and (whole := self._of(i, j, a, b)) and whole[1] - whole[0] <= max_words:
+            elif a == j + 1 and letters[j] == "F" and whole is None:
+                whole = self._of(i, j, a, b)
+            if whole and whole[1] - whole[0] <= max_words:
                 out.append((n, whole))
         # "supply and demand" is a phrase when the text says it again.
         return out + [each for found in pairs.values() if len(found) > 1 for each in found]
 
     def _of(self, i: int, j: int, a: int, b: int) -> Range | None:
         words, letters = self.words, self.letters
-        if words[j - 1][0].isupper() and words[a][0].isupper() and letters[j - 1] != "C":
-            while i < j - 1 and not words[i][0].isupper():
-                i += 1
-            end = a + 1
-            while end < b and words[end][0].isupper():
-                end += 1
-            return i, end  # "Bank of England | governor"
         head = fold_word(words[j - 1].lower())
         if head in TRANSPARENT or letters[j - 1] == "C" or fold_word(words[b - 1].lower()) in TIMES:
             return None
@@ -328,7 +303,7 @@ class TaggedText:
         k = i
         while k < j - 1 and (letters[k] in "JVGCR" or self._weak(k)):
             k += 1
-            named = letters[k] == "P" and _is_name(words[k])
+            named = letters[k] == "P" and is_name(words[k])
             if letters[k] in "NPJVG" and (j - k > 1 or named or self._weak(k - 1)):
                 yield k
 
@@ -386,8 +361,3 @@ class TaggedText:
 
 def is_plural(word: str) -> bool:
     return word[-1] == "s" and len(word) > 3 and not word.endswith(_NOT_PLURAL) and word not in _UNCOUNTABLE
-
-
-def _is_name(word: str) -> bool:
-    """A capital and small letters: neither an acronym nor a letter that numbers something."""
-    return len(word) > 2 and word[0].isupper() and any(map(str.islower, word))

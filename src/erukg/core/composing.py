@@ -101,13 +101,14 @@ def add_composed(
     kinds, counts = np.zeros(len(pool), np.int8), np.zeros(len(pool))
     own = len(pool) - len(pool.support.few)
     rows = {number: row for row, number in enumerate(pool.glossary_ids[own:].tolist(), own)}
+    gone = set() if pool.left_out is None else set(pool.left_out.tolist())
     made: dict[int, Composed] = {}
     added: list[int] = []
     for k, (each, number) in enumerate(zip(composed, numbers.tolist(), strict=True)):
         row = rows.get(number, -1) if number >= 0 else -1
         if row >= 0:
             kinds[row], counts[row], made[row] = each.kind, paired[k], each
-        elif paired[k] > 0 or (settings.coined and each.kind != CUT):
+        elif number not in gone and (paired[k] > 0 or (settings.coined and each.kind != CUT)):
             made[len(pool) + len(added)] = each
             added.append(k)
     if not added:
@@ -121,9 +122,8 @@ def add_composed(
         holders=np.zeros(n),
         support=Support.none(n),
     )
-    whole = pool.followed_by(new)
     kinds = np.concatenate((kinds, np.array([composed[k].kind for k in added], np.int8)))
-    return replace(whole, composed=kinds, paired=np.concatenate((counts, paired[added]))), made
+    return pool.followed_by(new, kinds, np.concatenate((counts, paired[added]))), made
 
 
 def _pieces_of(phrases: Sequence[Sequence[int]], pieces: Pieces) -> Terms:

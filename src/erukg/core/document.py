@@ -12,6 +12,7 @@ from erukg.core.arguments import checked
 from erukg.core.folding import fold_words
 from erukg.core.hashing import hash_runs
 from erukg.core.layout import Layout
+from erukg.core.text.joints import AMPERSAND, dotted, joins_names
 from erukg.core.text.lines import Lines, uniform
 from erukg.core.text.markup import clean
 from erukg.core.text.words import ASCII_TOKEN, GAP, MARK, NEWLINE, STAND_INS, TOKEN, WORD, normalise, presentable
@@ -56,7 +57,7 @@ class Document:
         source = cleaned.text
         lines = Lines(source)
         words: list[str] = []
-        spans: list[int] = []
+        begins: list[int] = []
         breaks: list[bool] = []
         usable: list[bool] = []
         turns = [0]  # how many words stand before each end of a line
@@ -66,7 +67,7 @@ class Document:
             kind = match.lastindex
             if kind == WORD:
                 words.append(match[0])
-                spans += match.span()
+                begins.append(match.start())
                 breaks.append(broken)
                 usable.append(True)
                 broken = False
@@ -76,19 +77,28 @@ class Document:
                 turns += [len(words)] * newlines
             elif kind == GAP:
                 broken = True
+            elif match[0] == "." and not broken and dotted(words, begins[-1], breaks[-1], match):
+                words[-1] += "."
+            elif match[0] == AMPERSAND and not broken and joins_names(words[-1], match):
+                words.append(AMPERSAND)
+                begins.append(match.start())
+                breaks.append(False)
+                usable.append(True)
             else:
                 words.append(match[0] if kind == MARK else STAND_INS[match[0]])
-                spans += match.span()
+                begins.append(match.start())
                 breaks.append(True)
                 usable.append(False)
                 broken = True
+        # What stands in for a formula is as long as its sign.
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
         if not source.isascii():
             words = [word if word.isascii() else normalise(word) for word in words]
         if "_" in source:
             words = [word.strip("_") or word for word in words]
         fit = np.array(
             [
-                good and ((len(word) <= 10 and word.isalpha()) or _presentable(word))
+                good and ((len(word) <= 10 and word.isalpha()) or word == AMPERSAND or _presentable(word))
                 for good, word in zip(usable, words, strict=True)
             ],
             np.bool_,
@@ -96,7 +106,8 @@ class Document:
         if len(turns) > 2:
             rows = np.searchsorted(np.array(turns[1:]), np.arange(len(words)), side="right")
             fit &= lines.prose(words, rows)
-        starts, ends = cleaned.original(*np.array(spans, np.int64).reshape(-1, 2).T)
+        first = np.array(begins, np.int64)
+        starts, ends = cleaned.original(first, first + lengths)
         return cls(
             text=text,
             words=tuple(words),

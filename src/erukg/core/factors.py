@@ -63,6 +63,11 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def affinity(self) -> Floats | None:
+        """How near each comes to the text in meaning; None where the model does not tell."""
+        return None if self.pool.affinity is None else self.pool.affinity[self.rows]
+
     def take(self, which: NDArray[np.int64]) -> Evidence:
         """Some of them, in the order given."""
         return replace(
@@ -105,8 +110,8 @@ class PhraseEvidence:
 class Factor:
     """One factor: its name in data, a label and a sentence for people, and its values for some candidates.
 
-    Which candidates have it: those present in the text, those absent from it, those `ranked` for a caller. A `learned`
-    one needs a model with a learned ranking.
+    Which candidates have it: those present in the text, those absent from it, those `ranked` for a caller. Some need
+    what not every model tells: the field of `Evidence` that is None then.
     """
 
     name: str
@@ -116,7 +121,7 @@ class Factor:
     present: bool = True
     absent: bool = True
     ranked: bool = False
-    learned: bool = False
+    needs: str | None = None
 
 
 def _learned(group: str, label: str, help: str) -> Factor:
@@ -127,7 +132,7 @@ def _learned(group: str, label: str, help: str) -> Factor:
         assert evidence.learned is not None
         return np.exp(evidence.settings.absent_learned * evidence.learned[:, place])
 
-    return Factor(f"learned_{group}", label, help, values, present=False, learned=True)
+    return Factor(f"learned_{group}", label, help, values, present=False, needs="learned")
 
 
 def _ranked(name: str, label: str, help: str, values: Callable[[PhraseEvidence], Floats]) -> Factor:
@@ -179,11 +184,19 @@ def _commonness(evidence: Evidence) -> Floats:
     return evidence.pool.commonness[evidence.rows] ** evidence.settings.absent_commonness
 
 
+def _affinity(evidence: Evidence) -> Floats:
+    settings = evidence.settings
+    assert evidence.affinity is not None
+    return np.exp((settings.affinity if evidence.present else settings.absent_affinity) * (evidence.affinity - _USUAL))
+
+
 def _filled_in_later(evidence: Evidence | PhraseEvidence) -> Floats:
     return np.ones(len(evidence))
 
 
-_JOINED = 10
+_JOINED = 5
+# How near phrases of a text come to it as a rule.
+_USUAL = 0.3
 # How much it counts that a ranked phrase occurs in the text, and that similar documents go by it.
 _OCCURS, _USED = 7.0, 4.0
 # Likeness counts nearly in full from 0.8 on, by half at 0.36 and hardly below 0.
@@ -264,6 +277,13 @@ FACTORS = (
         "Below 1 when the phrase's first word, or one side of its 'of', says little about the text.",
         _balance,
         absent=False,
+    ),
+    Factor(
+        "affinity",
+        "near the text in meaning",
+        "Above 1 for phrases whose meaning is near to that of the whole text, below 1 for those that are far from it.",
+        _affinity,
+        needs="affinity",
     ),
     Factor(
         STANDING,
@@ -361,4 +381,4 @@ def factor_values(evidence: Evidence | PhraseEvidence) -> dict[str, Floats]:
         factors[RELEVANCE] = np.where(confidence(product(factors)) >= _LEAST, 1.0, 0.0)
         return factors
     chosen = [f for f in FACTORS if (f.present if evidence.present else f.absent)]
-    return {f.name: f.values(evidence) for f in chosen if evidence.learned is not None or not f.learned}
+    return {f.name: f.values(evidence) for f in chosen if f.needs is None or getattr(evidence, f.needs) is not None}

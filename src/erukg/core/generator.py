@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.absent import choose_absent, is_unlike, sources_of
-from erukg.core.analysis import Analysis, Prepared, analyse
+from erukg.core.analysis import Analysis, Prepared, analyse, distinct
 from erukg.core.arguments import checked
 from erukg.core.backend import Backend, Encoding
 from erukg.core.choices import Choice, rows_by_fold
@@ -117,7 +118,7 @@ class Generator:
         id: str | int | None = None,
     ) -> Keyphrases:
         """Present phrases from the text alone: `generate` with α = β = 1, without looking at the collection."""
-        alone = (settings or self.settings).extraction()
+        alone = _extraction(settings or self.settings)
         request = self._request(top_k, alone, explain, diversity, min_confidence, exclude, must_have)
         item = single_item(text, id)
         return replace(self._generate(item, request), text=item.text)
@@ -151,7 +152,7 @@ class Generator:
                 shares = neighbourhood.phrase_shares.astype(np.float64)
                 phrases = phrases[top_neighbour_candidates(shares, settings.neighbour_candidates)]
             wanted.append(self.background.glossary.terms(phrases).ids)
-        return Prepared(given.id, document, pieces, neighbourhood, _distinct(np.concatenate(wanted)))
+        return Prepared(given.id, document, pieces, neighbourhood, distinct(np.concatenate(wanted)))
 
     def complete(
         self,
@@ -170,7 +171,7 @@ class Generator:
         if not withholds_absent(notices) and is_unlike(analysis.neighbourhood, settings):
             notices += (unlike_collection(),)
         absent: tuple[Keyphrase, ...] = ()
-        if not withholds_absent(notices):
+        if analysis.has_absent and not withholds_absent(notices):
             absent = self._absent(self._with_words(analysis), present.every, settings, shown, top_k, explain)
         if choice is not None and choice.must_have:
             shown, absent = self._with_wanted(choice, shown, absent, analysis, present.every, top_k, explain)
@@ -241,7 +242,6 @@ class Generator:
         request = self._request(top_k, alone, explain, diversity, min_confidence, exclude, must_have)
         return self._with_texts(self._runner.generate(self, check_items(items), request, threads))
 
-    @checked
     def _request(
         self,
         top_k: int,
@@ -309,17 +309,15 @@ class Generator:
 
     def _present(self, merged: Merged, analysis: Analysis, explain: bool, least: float) -> tuple[Keyphrase, ...]:
         out, ranked = [], merged.ranked
-        sure = ranked.confidence(analysis.neighbourhood.fit)
-        for k, (i, variants) in enumerate(zip(ranked.pool.tolist(), merged.variants, strict=True)):
-            place, score, confidence = (
-                analysis.places[i],
-                float(ranked.scores[k]),
-                None if sure is None else float(sure[k]),
-            )
-            if confidence is not None and confidence < least:
+        confidence = ranked.confidence(analysis.neighbourhood.fit)
+        sure = [None] * len(ranked.pool) if confidence is None else confidence.tolist()
+        rows = zip(ranked.pool.tolist(), ranked.scores.tolist(), sure, merged.variants, strict=True)
+        for k, (row, score, likely, variants) in enumerate(rows):
+            if likely is not None and likely < least:
                 continue
+            place = analysis.places[row]
             explanation = explain_score(ranked, k, analysis.pool, analysis.weights, self.backend) if explain else None
-            out.append(Keyphrase(place.form, score, confidence, variants, place.spans, explanation=explanation))
+            out.append(Keyphrase(place.form, score, likely, variants, place.spans, explanation=explanation))
         return tuple(out)
 
     def _absent(
@@ -389,12 +387,9 @@ class Generator:
         return choice.fit([*present, *others[0]], top_k), choice.fit([*more, *others[1]], top_k)
 
 
+# The same settings come with every text.
+_extraction = lru_cache(maxsize=16)(Settings.extraction)
+
+
 def _remade(kind: type[Generator], backend: Backend, background: Background | None, parts: dict[str, Any]) -> Generator:
     return kind(backend, background, **parts)
-
-
-def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The different ids, ascending; they are numbers in a vocabulary, so marking them is quicker than sorting."""
-    marked = np.zeros(int(ids.max(initial=-1)) + 1, np.bool_)
-    marked[ids] = True
-    return np.flatnonzero(marked).astype(np.int32)

@@ -80,10 +80,12 @@ def hash_strings(data: NDArray[np.uint8], offsets: NDArray[Any]) -> NDArray[np.u
 
 def hash_phrases(folds: Sequence[str]) -> NDArray[np.uint64]:
     """The hash of each fold, by which glossaries look phrases up."""
-    encoded = [f.encode("utf-8", "surrogatepass") for f in folds]
+    whole = "".join(folds)
+    # In ASCII, as nearly all are, a string is as long as its bytes.
+    encoded = folds if whole.isascii() else [fold.encode("utf-8", "surrogatepass") for fold in folds]
     offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(e) for e in encoded], out=offsets[1:])
-    return hash_strings(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+    np.fromiter(map(len, encoded), np.int64, len(encoded)).cumsum(out=offsets[1:])
+    return hash_strings(np.frombuffer(whole.encode("utf-8", "surrogatepass"), np.uint8), offsets)
 
 
 def hash_runs(words: Sequence[str], longest: int) -> NDArray[np.uint64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,23 +51,17 @@ class Layout:
     ) -> Layout:
         tokens: list[str] = []
         owners: list[int] = []
-        where: dict[str, list[int]] = {}
+        where: defaultdict[str, list[int]] = defaultdict(list)
         for i, fold in enumerate(folded):
-            if not fold:
-                continue
-            at = len(tokens)
             if " " in fold:
                 parts = fold.split()
-                fold = parts[0]
+                where[parts[0]].append(len(tokens))
                 tokens += parts
                 owners += [i] * len(parts)
-            else:
+            elif fold:
+                where[fold].append(len(tokens))
                 tokens.append(fold)
                 owners.append(i)
-            if fold in where:
-                where[fold].append(at)
-            else:
-                where[fold] = [at]
         owners.append(-1)
         counted = usable.copy()
         for i in np.flatnonzero(~usable).tolist():

@@ -6,6 +6,8 @@ __all__ = [
     "AND",
     "ASKING",
     "AUDIENCE",
+    "BODIES",
+    "COMPOUNDED",
     "COMPOUNDING",
     "DETERMINERS",
     "FUNCTION_WORDS",
@@ -14,9 +16,11 @@ __all__ = [
     "LATER_PARTICLES",
     "NEVER",
     "NUMBER_WORDS",
+    "OCCUPATIONS",
     "OF",
     "OPENING",
     "PARTICLES",
+    "PREPOSITIONS",
     "ROLES",
     "SAYING",
     "SPECIAL",
@@ -47,6 +51,7 @@ DETERMINERS = _words("a an the this that these those its their his her our your 
 NEVER = _words(
     "hi hello hey dear regards sincerely cheers thanks thank please welcome goodbye bye yours um uh er yes ok okay",
     "cannot can't don't doesn't didn't isn't aren't wasn't won't today tomorrow yesterday tonight re fw fwd et al",
+    "nobody somebody everybody anybody everyone anyone someone mon tue tues wed weds thu thur thurs fri",
 )
 # Adjectives and participles that point or compare instead of naming: a phrase begins after them.
 WEAK = _words(
@@ -117,13 +122,48 @@ COMPOUNDING = _words(
     "dependent independent only cancelling canceling",
 )
 
+# Participles that make one word with the noun before them: "laser induced fluorescence".
+COMPOUNDED = _words(
+    "based aided assisted oriented related induced generated centered centred mediated coupled boosted locked named",
+    "fired powered controlled dominated acquired owned funded shaped sized coloured colored backed guided enhanced",
+    "supported inspired delayed evoked shared weighted valued labeled labelled enabled ordered limited constrained",
+    "distributed embedded supervised integrated restricted matched optimized optimised augmented gated adjusted",
+    "computed combined simulated accelerated modulated associated derived linked tagged fixed squared mixed",
+)
+
+# What people are called by what they do, before their name at the beginning of a sentence.
+OCCUPATIONS = _words(
+    "Actor Actress Analyst Architect Artist Attorney Author Barrister Boss Chair Chairman Chairwoman Coach",
+    "Comedian Commissioner Constable Consultant Councillor Curator Defender Deputy Designer Detective Director",
+    "Economist Editor Engineer Farmer Forecaster Founder Goalkeeper Headteacher Historian Journalist Lawyer",
+    "Manager Midfielder Nurse Officer Organiser Photographer Physiotherapist Pilot Player Researcher Reporter",
+    "Scientist Secretary Shopkeeper Singer Skipper Solicitor Spokesman Spokesperson Spokeswoman Striker",
+    "Substitute Surgeon Teacher Teenager Treasurer Winger Writer",
+)
+# Institutions that say what they are for: "Institute for Fiscal Studies", "Royal Commission on Rural Health".
+BODIES = _words(
+    "Academy Agency Association Authority Board Bureau Campaign Center Centre Centers Centres Commission Committee",
+    "Conference Congress Convention Council Department Directorate Faculty Federation Foundation Fund Institute",
+    "Laboratory Ministry Network Office Organisation Organization Panel Programme Program Project Society Treaty Trust",
+    "Union War",
+)
+
 # What stands in small letters inside names of persons, and what does so after another of these alone ("von der").
-LATER_PARTICLES = frozenset(("der", "den"))
-PARTICLES = _words("de del della der den di da dos du la le van von zu zur ten ter bin ibn al el")
+LATER_PARTICLES = frozenset(("der", "den", "des"))
+PARTICLES = _words(
+    "de del della delle dello dei degli der den di da dal dos du des la le van von zu zur ten ter tot bin ibn al el"
+)
 
 # Adjectives that names of places and bodies begin with.
 OPENING = _words(
     "New North South East West Northern Southern Eastern Western Great Grand Royal United Lower Upper Saint"
+)
+
+# What headlines write small, besides shorter words.
+PREPOSITIONS = _words(
+    "from with into onto over upon than that this their between through under after before about against",
+    "during without within among across toward towards using via amid despite when while what whose which around",
+    "behind",
 )
 
 # Whom a query is for, which it says at its end: "running jacket women".
@@ -152,7 +192,8 @@ _UNITS = _words(
     "g kg mg ml l cm mm m km v w minutes minute hours hour days day weeks week months month years year seconds second",
     "percent per people patients participants grams gram litres liters tablespoons tablespoon teaspoons teaspoon cups",
     "cup times points million billion thousand hundred dozen pounds euros dollars degrees mile miles metre metres",
-    "meter meters feet inches pages words men women children subjects cases samples tbsp tsp oz lb",
+    "meter meters feet inches pages words men women children subjects cases samples tbsp tsp oz lb min mins hr hrs sec",
+    "secs tin tins can cans clove cloves bunch sprig sprigs pinch handful knob",
 )
 # Verbs that instructions begin with and that are nouns or adjectives elsewhere.
 _IMPERATIVES = _words(

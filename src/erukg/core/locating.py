@@ -99,6 +99,12 @@ def _word_ranges(document: Document, keys: Sequence[str]) -> list[list[tuple[int
             if runs[first] != runs[last]:
                 continue
             raw = text[starts[first] : ends[last]]
-            if (first == last and raw == words[first]) or fold(raw) == key:
+            # A word folds as it is known to, and so do plain words with nothing but spaces between them.
+            same = raw == words[first] if first == last else _is_plain(raw) and raw == " ".join(words[first : last + 1])
+            if same or fold(raw) == key:
                 known[key].append((first, last))
     return [known[key] for key in keys]
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.replace(" ", "").isalpha()

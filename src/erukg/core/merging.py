@@ -11,6 +11,7 @@ from erukg.core.acronyms import find_acronyms
 from erukg.core.document import Document
 from erukg.core.factors import STANDING
 from erukg.core.forms import is_title_cased
+from erukg.core.lexicon import PREPOSITIONS
 from erukg.core.locating import Located
 from erukg.core.pool import Pool
 from erukg.core.ranking import Ranked, Weights, rank_pool
@@ -29,6 +30,7 @@ _ORNAMENT = 0.58
 _MOST_VARIANTS = 5
 _SPARE = 3
 _AROUND = 80  # characters
+_MARKS = ".,;:!?)\"'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ def _merge(ranked: Ranked, places: Mapping[int, Located], document: Document, se
     query = document.is_query
     chosen: list[_Entry] = []
     for k, (row, score, leads) in enumerate(zip(rows, ranked.scores.tolist(), lead, strict=True)):
+        if score == 0:
+            break
         place = places[row]
         key = _key(place.fold)
         words = key.count(" ") - 1
@@ -174,7 +178,7 @@ def _whole_is_better(whole: _Entry, part: _Entry) -> bool:
     """Whether a longer phrase that scores less takes the place of its part."""
     if _only_inside(whole, part) and not whole.loose:
         return True
-    if whole.name and part.words == 1 and part.place.form[0].isupper():
+    if whole.name and (part.alone == 0 or (part.words == 1 and part.place.form[0].isupper())):
         return True
     return whole.score >= _ENOUGH_FOR_WHOLE * part.score and not _part_will_do(whole, part)
 
@@ -209,12 +213,12 @@ def _key(fold: str) -> str:
 
 
 def _is_name(document: Document, place: Located) -> bool:
-    """Whether every word has its capital although other words of its line have none."""
+    """Whether every word has its capital although some word beside them that headlines would write large has none."""
     form = place.form
     if not is_title_cased(form) or not any(map(str.islower, form)):
         return False
     text, (start, end) = document.text, place.spans[0]
     line = text[text.rfind("\n", 0, start) + 1 : start], text[end : text.find("\n", end) % (len(text) + 1)]
     # Words around it are enough to tell a title, and a line may be a whole text.
-    around = line[0][-_AROUND:].split()[1:] + line[1][:_AROUND].split()[:-1]
-    return sum(len(word) > 3 and word.islower() for word in around) >= 2
+    around = line[0][-_AROUND:].split()[1:] + line[1][:_AROUND].split()
+    return any(word.islower() and len(word) > 3 and word.rstrip(_MARKS) not in PREPOSITIONS for word in around)

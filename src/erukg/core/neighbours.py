@@ -39,21 +39,32 @@ class Terms:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many pieces each phrase has."""
+        return self.indptr[1:] - self.indptr[:-1]
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """The phrase of each piece."""
+        return np.arange(len(self)).repeat(self.lengths)
+
     def take(self, rows: NDArray[np.int64]) -> Terms:
         """The same layout for the chosen phrases only, in the order given."""
         return self.rows(rows)[0]
 
     def rows(self, rows: NDArray[np.int64]) -> tuple[Terms, NDArray[np.int64] | slice]:
         """The same layout for the chosen phrases only, and where their pieces lie in this one."""
-        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (rows[1:] - rows[:-1] == 1).all():
             # Rows that follow one another, as those of one kind nearly always do.
             indptr = self.indptr[rows[0] : rows[-1] + 2]
             pieces = slice(int(indptr[0]), int(indptr[-1]))
             return Terms(indptr - indptr[0], self.ids[pieces]), pieces
-        lengths = self.indptr[rows + 1] - self.indptr[rows]
+        starts = self.indptr[rows]
+        lengths = self.indptr[rows + 1] - starts
         indptr = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=indptr[1:])
-        index = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        lengths.cumsum(out=indptr[1:])
+        index = np.arange(indptr[-1]) + (starts - indptr[:-1]).repeat(lengths)
         return Terms(indptr, np.asarray(self.ids[index], np.int32)), index
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +51,9 @@ class Pool:
     begins                whether each of `terms` begins a word, and whether it is a word that the text has only inside
     hidden                others ("met" in "metoprolol"); None before `with_words`
     support               what else speaks for those that are not in the text, the last rows; None where not known
+    left_out              numbers in the glossary of the neighbours' phrases that `build_pool` was told to leave out
     composed              how the text's own words make each absent phrase (`erukg.core.composing`), 0 where they do not
+    affinity              how near each comes to the text in meaning; None where the model does not tell
     paired                how many documents of D the rarest two words side by side in it describe, where they do
     """
 
@@ -69,8 +71,10 @@ class Pool:
     begins: NDArray[np.bool_] | None = None
     hidden: NDArray[np.bool_] | None = None
     support: Support | None = None
+    left_out: NDArray[np.int64] | None = None
     composed: NDArray[np.int8] | None = None
     paired: NDArray[np.float64] | None = None
+    affinity: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -84,6 +88,7 @@ class Pool:
         present: Sequence[Located] = (),
         form: NDArray[np.float64] | None = None,
         support: Support | None = None,
+        left_out: NDArray[np.int64] | None = None,
     ) -> Pool:
         """Candidates with these pieces, of which the first are `present`, with factors for the `form` of each.
 
@@ -103,6 +108,7 @@ class Pool:
             words=np.zeros((n, 2), np.int64),
             holders=np.ones(n) if holders is None else holders,
             support=support,
+            left_out=left_out,
         )
         if present:
             pool._fill(slice(0, len(present)), present)
@@ -128,13 +134,15 @@ class Pool:
         self.joined[rows] = [" of " in place.fold for place in places]
         self.words[rows] = np.array([place.words for place in places], np.int64).reshape(-1, 2)
 
-    def followed_by(self, others: Pool) -> Pool:
-        """This pool and then the candidates of another one, before the words of either are known."""
+    def followed_by(self, others: Pool, composed: NDArray[np.int8], paired: NDArray[np.float64]) -> Pool:
+        """This pool and then the candidates of another one, before the words of either are known, with what is known of
+        how the text's own words make each.
+        """
         assert self.support is not None
         assert others.support is not None
         both = {name: np.concatenate((getattr(self, name), getattr(others, name))) for name in _COLUMNS}
         terms, support = _join(self.terms, others.terms), self.support.followed_by(others.support)
-        return replace(self, terms=terms, support=support, **both)
+        return replace(self, terms=terms, support=support, composed=composed, paired=paired, **both)
 
     def without(self, rows: NDArray[np.int64]) -> Pool:
         """The pool in which these candidates are neither present nor absent."""
@@ -151,8 +159,7 @@ class Pool:
         inside[text[_words(text, kinds)]] = False
         ids = self.terms.ids
         begins = kinds[ids] == WORD
-        owners = np.repeat(np.arange(len(self)), np.diff(self.terms.indptr))
-        single = np.bincount(owners, begins, len(self)) == 1
+        single = np.bincount(self.terms.owners, begins, len(self)) == 1
         return replace(
             self,
             single=np.where(np.isfinite(self.words_before), self.single, single),
@@ -170,36 +177,49 @@ def build_pool(
     neighbourhood: Neighbourhood,
     glossary: Glossary | None,
     settings: Settings,
+    worth: Callable[[NDArray[np.int64], Terms], NDArray[np.bool_]] | None = None,
+    query: bool = False,
 ) -> Pool:
-    """Ĉ_x = C_x ∪ Top_100(C_N(x), P_pn) (Eq. 10), every neighbour candidate still counted as absent."""
+    """Ĉ_x = C_x ∪ Top_100(C_N(x), P_pn) (Eq. 10), every neighbour candidate still counted as absent.
+
+    `worth` may say which of the neighbour candidates, by their numbers in the glossary and their pieces, are kept.
+    The text may be a `query`.
+    """
     n = len(candidates)
     counts = np.array([len(candidate.spans) for candidate in candidates], np.int64)
     own_share = scoring.document_phraseness(counts, settings.frequency)
     if glossary is None or not len(neighbourhood.phrase_ids):
-        form = form_factors(candidates, None, settings)
+        form = form_factors(candidates, None, settings, query)
         return Pool.of(own_terms, phraseness_document=own_share, present=candidates, form=form)
 
     own_ids = glossary.find(hash_phrases([candidate.fold for candidate in candidates]))
     others = neighbourhood.phrase_ids
-    own_neighbour_share = look_up(others, neighbourhood.phrase_shares, own_ids)
     shares, holders = neighbourhood.phrase_shares.astype(np.float64), neighbourhood.phrase_holders
+    # -1, which is no number, is before all of them.
+    at = np.minimum(np.searchsorted(others, own_ids), len(others) - 1)
+    hit = others[at] == own_ids
     in_document = np.zeros(len(others))
-    at = np.searchsorted(others, own_ids)
-    hit = (own_ids >= 0) & (at < len(others)) & (others[np.minimum(at, len(others) - 1)] == own_ids)
     in_document[at[hit]] = own_share[hit]
     phraseness = scoring.mix(settings.beta, in_document, shares)
     best = scoring.top_neighbour_candidates(phraseness, settings.neighbour_candidates)
     extra = best[(in_document[best] == 0) & (phraseness[best] > 0)]
+    ids, left_out = others[extra], None
+    terms = glossary.terms(ids)
+    if worth is not None:
+        kept = worth(ids, terms)
+        left_out = ids[~kept]
+        extra, ids, terms = extra[kept], ids[kept], terms.take(np.flatnonzero(kept))
     return Pool.of(
-        _join(own_terms, glossary.terms(others[extra])),
-        glossary_ids=np.concatenate((own_ids, others[extra])),
-        phraseness_document=np.concatenate((own_share, np.zeros(len(extra)))),
-        phraseness_neighbours=np.concatenate((own_neighbour_share, shares[extra])),
-        commonness=np.concatenate((np.ones(n), glossary.counts(others[extra]).astype(np.float64))),
+        _join(own_terms, terms),
+        glossary_ids=np.concatenate((own_ids, ids)),
+        phraseness_document=np.concatenate((own_share, np.zeros(len(ids)))),
+        phraseness_neighbours=np.concatenate((np.where(hit, shares[at], 0), shares[extra])),
+        commonness=np.concatenate((np.ones(n), glossary.counts(ids).astype(np.float64))),
         holders=None if holders is None else np.concatenate((np.ones(n), holders[extra].astype(np.float64))),
         present=candidates,
-        form=form_factors(candidates, own_ids >= 0, settings),
+        form=form_factors(candidates, own_ids >= 0, settings, query),
         support=None if neighbourhood.support is None else neighbourhood.support.take(extra),
+        left_out=left_out,
     )
 
 

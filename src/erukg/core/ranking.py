@@ -48,12 +48,10 @@ class Weights:
     ) -> Weights:
         """The weights of a text whose words and their pieces, all among `ids`, are given."""
         weights = document.astype(np.float64)
-        every = np.zeros(int(ids[-1]) + 1 if len(ids) else 0)
-        every[ids] = weights
         totals = np.zeros(len(pieces.ids) + 1)
-        np.cumsum(every[pieces.ids], out=totals[1:])
+        weights[ids.searchsorted(pieces.ids)].cumsum(out=totals[1:])
         words = totals[pieces.starts[1:]] - totals[pieces.starts[:-1]]
-        words[[word in JOINTS for word in text]] = np.nan
+        words[[i for i, word in enumerate(text) if word in JOINTS]] = np.nan
         return cls(ids, weights, neighbourhood, words)
 
     @cached_property

@@ -39,7 +39,7 @@ def mix(share: float, document: Floats, neighbours: Floats) -> Floats:
 
 def informativeness(weights: Floats, terms: Terms, gamma: float) -> Floats:
     """f̂(c, x) = Σ_{c_i ∈ c} ŵ_{c_i} / (|c| - γ) (Eq. 4); `terms.ids` index `weights`."""
-    lengths = np.diff(terms.indptr)
+    lengths = terms.lengths
     filled = np.flatnonzero(lengths)
     out = np.zeros(len(terms))
     if len(filled):
@@ -76,8 +76,7 @@ def balances(words: Floats, ranges: NDArray[np.int64]) -> tuple[Floats, Floats]:
 
 def whole_share(weights: Floats, terms: Terms, hidden: NDArray[np.bool_], discount: float) -> Floats:
     """What is left of each candidate's weight when that of its `hidden` terms counts `discount`."""
-    owners = np.repeat(np.arange(len(terms)), np.diff(terms.indptr))
-    weight = weights[terms.ids]
+    owners, weight = terms.owners, weights[terms.ids]
     total = np.bincount(owners, weight, len(terms))
     lost = np.bincount(owners[hidden], weight[hidden], len(terms))
     return 1 - (1 - discount) * np.divide(lost, total, out=np.zeros(len(terms)), where=total > 0)
@@ -88,7 +87,7 @@ def cover(weights: Floats, terms: Terms, begins: NDArray[np.bool_]) -> Floats:
     starts = np.flatnonzero(begins)
     if not len(starts):
         return np.ones(len(terms))
-    owners = np.repeat(np.arange(len(terms)), np.diff(terms.indptr))[starts]
+    owners = terms.owners[starts]
     weighty = np.maximum.reduceat(weights[terms.ids], starts) > 0
     words = np.bincount(owners, minlength=len(terms))
     found = np.bincount(owners, weighty, len(terms))
@@ -135,9 +134,7 @@ def diversify(scores: Floats, terms: Terms, weights: Floats, diversity: float, l
     """
     n = len(scores)
     limit = min(limit, n)
-    lengths = np.diff(terms.indptr)
-    owner = np.repeat(np.arange(n), lengths)
-    weight = weights[terms.ids]
+    owner, weight = terms.owners, weights[terms.ids]
     total = np.bincount(owner, weight, n)
     covered = np.zeros(len(weights), bool)
     open_ = np.ones(n, bool)

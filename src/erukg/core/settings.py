@@ -34,6 +34,8 @@ STYLES: dict[str, dict[str, Any]] = {
         "phraseness": 0.45,
         "length_penalty": -1.5,
         "known": 1.1,
+        "generic": 0.4,
+        "affinity": 0.0,
         # Who wants all that fits can wait for a wider search.
         "search_words": 64,
         "neighbour_candidates": 1000,
@@ -63,9 +65,11 @@ class Settings:
     )
     position: float = _number(2.0, 0, 10, "exponent of the position factor ω", paper=1.0)
     single_word: float = _number(0.8, 0, 1, "factor for phrases of one word", paper=1.0)
-    generic: float = _number(0.4, 0, 1, "factor for words that say little alone: 'result', 'people'", paper=1.0)
+    generic: float = _number(
+        0.0, 0, 1, "factor for words that say little alone: 'result', 'people'; 0 leaves them out", paper=1.0
+    )
     loose: float = _number(
-        0.1, 0, 1, "factor for phrases with 'of' that neither the text nor the collection repeats", paper=1.0
+        0.8, 0, 1, "factor for phrases with 'of' that neither the text nor the collection repeats", paper=1.0
     )
     part: float = _number(0.9, 0, 1, "factor for phrases that stand in the text only as part of longer ones", paper=1.0)
     embedded: float = _number(
@@ -73,6 +77,9 @@ class Settings:
     )
     known: float = _number(1.05, 1, 10, "factor for phrases that the collection knows", paper=1.0)
     balance: float = _number(0.2, 0, 10, "exponent of how much a phrase's first word weighs beside the rest", paper=0.0)
+    affinity: float = _number(
+        0.5, 0, 10, "how much it counts how near a phrase comes to the text in meaning", paper=0.0
+    )
     absent_alpha: float = _number(1.0, 0, 1, "α for absent phrases", paper=0.8)
     absent_phraseness: float = _number(0.35, 0, 10, "λ for absent phrases", paper=1.5)
     absent_length_penalty: float = _number(-0.25, -20, 0.9, "γ for absent phrases")
@@ -88,6 +95,9 @@ class Settings:
     )
     absent_agreement: float = _number(
         0.3, 0, 10, "exponent of how many of the neighbours have an absent phrase", paper=0.0
+    )
+    absent_affinity: float = _number(
+        2.0, 0, 10, "how much it counts how near an absent phrase comes to the text in meaning", paper=0.0
     )
     absent_learned: float = _number(
         1.0, 0, 10, "exponent of the learned ranking of absent phrases, in models that have one", paper=0.0
@@ -195,7 +205,7 @@ class Settings:
 
     def for_search(self) -> Settings:
         """A copy that keeps weak phrases: as search terms, those that no reader would sign find documents too."""
-        return self.replace(min_confidence=0.0)
+        return self.replace(min_confidence=0.0, generic=max(self.generic, STYLES["complete"]["generic"]))
 
     def for_own_corpus(self) -> Settings:
         """A copy of `for_search` for when the collection is the corpus that is searched.
@@ -220,6 +230,9 @@ _DEFAULTS = {f.name: f.default for f in dataclasses.fields(Settings)}
 _OF_NO_SCALE = ("absent_composed",)
 _SCALES = {
     True: {n: _DEFAULTS[n] for n in ("alpha", "phraseness", "length_penalty", "position", "single_word", "frequency")}
-    | {n: _DEFAULTS[n] for n in ("generic", "loose", "part", "embedded", "known", "balance", "whole_phrases")},
+    | {
+        n: _DEFAULTS[n]
+        for n in ("generic", "loose", "part", "embedded", "known", "balance", "affinity", "whole_phrases")
+    },
     False: {n: v for n, v in _DEFAULTS.items() if (n == "beta" or n.startswith("absent_")) and n not in _OF_NO_SCALE},
 }

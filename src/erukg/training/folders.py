@@ -31,8 +31,8 @@ __all__ = [
 
 #: What exports write; a folder that holds anything else is not theirs to replace.
 MODEL_FILES = frozenset(
-    "README.md config.json encoder.int8.onnx encoder.onnx head.safetensors ranker.safetensors tagger.onnx "
-    "tokenizer.json 1_SpladePooling config_sentence_transformers.json model.safetensors modules.json "
+    "README.md affinity.safetensors config.json encoder.int8.onnx encoder.onnx head.safetensors ranker.safetensors "
+    "tagger.onnx tokenizer.json 1_SpladePooling config_sentence_transformers.json model.safetensors modules.json "
     "sentence_bert_config.json tags.safetensors tokenizer_config.json".split()
 )
 

@@ -21,6 +21,7 @@ _DIGITS = re.compile(r"\d+")
 _NUMERIC = re.compile(r"[\d.,%/:\u2013-]{1,30}(?<=\d)")
 _OTHER_ENDS = re.compile(r"[\r\x0b\x0c\x85\u2028\u2029]")
 _MANY_LINES, _REPEATS = 20, 3
+_SPEAKER = re.compile(r"([^\W\d_][\w&.'\u2019-]*(?: [\w&.'\u2019-]+){0,2}) ?:(?=\s)")
 
 
 def uniform(text: str) -> str:
@@ -60,7 +61,19 @@ class Lines:
 
     def prose(self, words: list[str], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which words, standing on these lines, are on lines of prose."""
-        return ~(self._furniture() | _tables(words, rows, len(self._lines)))[rows]
+        good = ~(self._furniture() | _tables(words, rows, len(self._lines)))[rows]
+        if (spoken := self._speakers()).any():
+            # The place of each word in its line.
+            place = np.arange(len(words)) - np.searchsorted(rows, rows)
+            good &= place >= spoken[rows]
+        return good
+
+    def _speakers(self) -> NDArray[np.int64]:
+        """How many words of each line say who speaks: "Agent: …", on several lines."""
+        found = [_SPEAKER.match(line) for line in self._lines]
+        labels = [match[1] if match else "" for match in found]
+        counts = Counter(labels)
+        return np.array([len(label.split()) if label and counts[label] > 1 else 0 for label in labels])
 
     def _furniture(self) -> NDArray[np.bool_]:
         """Which lines are page numbers, running heads and notices."""

@@ -55,7 +55,7 @@ _UNSPACED = re.compile(  # scripts written without spaces between words
 )
 _ADDRESS = re.compile(r"@|\.(?:edu|gov|org|ac|de|uk|fr|it|jp|cn|ca|au|ch|nl|html?|php|pdf)$")
 _SUM = re.compile(r"[+&#].*\d|\d.*[+&#]")
-_LONGEST, _LONGEST_UNSPACED = 50, 10
+_LONGEST, _LONGEST_UNSPACED, _LONGEST_SLASHED = 50, 10, 12
 
 
 def normalise(word: str) -> str:
@@ -75,6 +75,8 @@ def presentable(word: str) -> bool:
         return False
     if "/" in word:
         parts = word.split("/")
+        if len(word) > _LONGEST_SLASHED and (len(parts) > 2 or "." in word):
+            return False  # the path of a file
         single = sum(len(part) == 1 for part in parts)
         # "I/O" and "TCP/IP" are words; "1/n" and "kbit/s" are not.
         if single and (single < len(parts) or any(map(str.isdigit, parts))):

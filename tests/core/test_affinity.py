@@ -1,0 +1,91 @@
+"""How near phrases come to texts: the cosine of two short vectors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from erukg import KeyphraseGenerator, Settings
+from erukg.core.affinity import Affinity, AffinityArrays
+from erukg.core.neighbours import Terms
+from tiny_affinity import random_affinity
+
+HIDDEN, VOCABULARY = 8, 20
+ARRAYS = random_affinity(HIDDEN, VOCABULARY)
+EMBEDDINGS = np.random.default_rng(1).normal(0, 1, (VOCABULARY, HIDDEN)).astype(np.float32)
+
+
+def plainly(vector: NDArray[np.float32], ids: list[int]) -> float:
+    """The cosine, a number at a time."""
+    a = ARRAYS
+
+    def gelu(x: float) -> float:
+        return 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+    hidden = [gelu(float(row @ vector + b)) for row, b in zip(a.inner, a.inner_bias, strict=True)]
+    text = [float(row @ np.array(hidden) + b) for row, b in zip(a.outer, a.outer_bias, strict=True)]
+    phrase = np.zeros(len(text))
+    for i in ids:
+        phrase += math.exp(a.weights[i]) * (a.pieces @ EMBEDDINGS[i] + a.pieces_bias)
+    return float(phrase @ text / np.linalg.norm(phrase) / np.linalg.norm(text))
+
+
+def test_the_cosine_of_text_and_phrase() -> None:
+    vector = np.random.default_rng(2).normal(0, 1, HIDDEN).astype(np.float32)
+    phrases = [[3], [1, 2, 2], [], [19, 0, 7, 4]]
+    indptr = np.cumsum([0, *map(len, phrases)])
+    terms = Terms(indptr, np.array([i for phrase in phrases for i in phrase], np.int32))
+    found = Affinity(ARRAYS, lambda: EMBEDDINGS).to(vector, terms)
+    assert found[2] == 0
+    for k in (0, 1, 3):
+        assert found[k] == pytest.approx(plainly(vector, phrases[k]), abs=1e-5)
+    assert len(Affinity(ARRAYS, lambda: EMBEDDINGS).to(vector, terms.take(np.array([], np.int64)))) == 0
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(AffinityArrays)])
+def test_arrays_that_do_not_fit_are_refused(name: str) -> None:
+    whole = {f.name: getattr(ARRAYS, f.name) for f in fields(AffinityArrays)}
+    assert AffinityArrays.of(whole, HIDDEN, VOCABULARY).inner.dtype == np.float32
+    with pytest.raises(KeyError):
+        AffinityArrays.of({k: v for k, v in whole.items() if k != name}, HIDDEN, VOCABULARY)
+    with pytest.raises(ValueError, match=r"shapes|array"):
+        AffinityArrays.of({**whole, name: whole[name][..., None]}, HIDDEN, VOCABULARY)
+    with pytest.raises(ValueError, match="finite"):
+        AffinityArrays.of({**whole, name: whole[name] * np.nan}, HIDDEN, VOCABULARY)
+
+
+def test_near_phrases_gain_and_far_ones_are_withheld(near_model: object, tiny_collection: object) -> None:
+    generator = KeyphraseGenerator.from_pretrained(str(near_model), str(tiny_collection), language="en")
+    text = "A sparse index of documents. The neural network reads satellite images of sea ice for a search engine."
+    plain = Settings(min_confidence=0)
+    for settings in (plain, plain.replace(affinity=2.0, absent_affinity=3.0)):
+        result = generator.generate(text, 50, settings, explain=True)
+        assert result.present
+        for kind, exponent in ((result.present, settings.affinity), (result.absent, settings.absent_affinity)):
+            for k in kind:
+                assert k.explanation is not None
+                factor = k.explanation.factors["affinity"]
+                near = math.log(factor) / exponent + 0.3
+                assert -1 - 1e-6 <= near <= 1 + 1e-6
+                assert math.prod(k.explanation.factors.values()) == pytest.approx(k.score, rel=1e-9)
+    without = generator.generate(text, 50, plain.replace(affinity=0, absent_affinity=0), explain=True)
+    assert all(k.explanation and "affinity" not in k.explanation.factors for k in without.present + without.absent)
+
+
+def test_what_is_far_from_the_text_is_no_absent_phrase(near_model: object, tiny_collection: object) -> None:
+    generator = KeyphraseGenerator.from_pretrained(str(near_model), str(tiny_collection), language="en")
+    text = "A sparse index of documents. The neural network reads satellite images of sea ice for a search engine."
+    everything = Settings(min_confidence=0, abstain=False, drop_contained=False)
+    every = generator.generate(text, 200, everything, explain=True).absent
+    some = generator.generate(text, 200, everything.replace(abstain=True), explain=True).absent
+
+    def far(phrases: object) -> list[str]:
+        assert isinstance(phrases, tuple)
+        return [k.phrase for k in phrases if math.log(k.explanation.factors["affinity"]) / 2 + 0.3 < 0.1]
+
+    assert far(every)
+    assert not far(some)
