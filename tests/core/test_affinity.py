@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -89,3 +89,34 @@ def test_what_is_far_from_the_text_is_no_absent_phrase(near_model: object, tiny_
 
     assert far(every)
     assert not far(some)
+
+
+def test_what_comes_near_is_given_to_a_text_somewhat_unlike_the_collection(
+    near_model: object, tiny_collection: object
+) -> None:
+    generator = KeyphraseGenerator.from_pretrained(str(near_model), str(tiny_collection), language="en")
+    text = "A sparse index of documents. The neural network reads satellite images of sea ice for a search engine."
+    settings = Settings(min_confidence=0, drop_contained=False)
+    prepared = generator.prepare(text, settings)
+    encoding = generator.backend.encode(prepared.pieces, prepared.terms)
+
+    def given(fit: float) -> tuple[dict[str, float], list[str]]:
+        known = replace(prepared, neighbourhood=replace(prepared.neighbourhood, fit=fit))
+        result = generator.complete(known, encoding, 200, settings)
+        near = generator.backend.affinity
+        assert near is not None
+        phrases = [k.phrase for k in result.absent]
+        cosines = near.to(encoding.vector, generator.backend.phrase_terms(phrases))
+        assert all(k.confidence and k.confidence > 0 for k in result.absent)
+        return dict(zip(phrases, cosines.tolist(), strict=True)), [notice.code for notice in result.notices]
+
+    like, _ = given(1.0)
+    somewhat, told = given(-0.02)
+    assert somewhat
+    assert somewhat.keys() < like.keys()
+    # 1.5 times what it comes nearer than phrases do as a rule makes up for the fit.
+    assert (
+        min(somewhat.values()) > 0.3 + 0.02 / 1.5 >= max(value for name, value in like.items() if name not in somewhat)
+    )
+    assert told == []
+    assert given(-0.7) == ({}, ["unlike-collection"])

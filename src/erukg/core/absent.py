@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erukg.core.analysis import Analysis
-from erukg.core.neighbours import Background, Glossary, Neighbourhood, Source
+from erukg.core.confidence import fit_of_phrases
+from erukg.core.neighbours import Background, Glossary, Source
 from erukg.core.ranking import Learned, Ranked, rank_pool
 from erukg.core.settings import Settings
 from erukg.core.stems import stem_phrase
 
-__all__ = ["choose_absent", "is_unlike", "sources_of"]
+__all__ = ["choose_absent", "is_hopeless", "is_unlike", "sources_of"]
 
 # Phrases looked at for each that is asked for, as some may be withheld.
 _SPARE = 5
@@ -25,11 +26,20 @@ _SHORT_TEXT = 30
 _AGREEING = 3
 # What comes no nearer to a text shares a word with it and not its meaning: "online dating" for dates in a spreadsheet.
 _FOREIGN = 0.1
+# No phrase comes near enough to a text of so low a fit.
+_HOPELESS = -0.6
 
 
-def is_unlike(neighbourhood: Neighbourhood, settings: Settings) -> bool:
-    """Whether the text is so unlike the collection that its neighbours' phrases are withheld."""
-    return settings.abstain and neighbourhood.fit is not None and neighbourhood.fit < 0
+def is_unlike(analysis: Analysis, settings: Settings) -> bool:
+    """Whether the text is unlike the collection's documents, so that few of their phrases are given or none."""
+    fit = analysis.neighbourhood.fit
+    return settings.abstain and fit is not None and fit < 0
+
+
+def is_hopeless(analysis: Analysis, settings: Settings) -> bool:
+    """Whether it is so unlike them that none can be given: without knowing what comes near in meaning, at once."""
+    fit = analysis.neighbourhood.fit
+    return is_unlike(analysis, settings) and fit is not None and (analysis.pool.affinity is None or fit < _HOPELESS)
 
 
 def choose_absent(
@@ -53,7 +63,8 @@ def choose_absent(
     if settings.abstain and len(analysis.document) < _SHORT_TEXT:
         keep &= holders >= _AGREEING
     if settings.abstain and pool.affinity is not None:
-        keep &= pool.affinity[ranked.pool] >= _FOREIGN
+        near = pool.affinity[ranked.pool]
+        keep &= (near >= _FOREIGN) & (fit_of_phrases(weights.neighbourhood.fit, near) > 0)
     open_ = np.flatnonzero(keep)
     others = {stem_phrase(form) for forms in shown[:_COMPARED] for form in forms}
     # No mere variant of a better one, nor of those shown.

@@ -12,13 +12,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ABSENT", "PLAIN_ABSENT", "PRESENT", "SURE_FIT", "Band", "Calibration", "band_of"]
+__all__ = ["ABSENT", "PLAIN_ABSENT", "PRESENT", "SURE_FIT", "Band", "Calibration", "band_of", "fit_of_phrases"]
 
 Band: TypeAlias = Literal["strong", "fair", "weak"]
 
 
 #: From this fit on a text is surely like the collection; from here to 0, confidence in what others lend it goes to 0.
 SURE_FIT = 0.7
+# How much it makes up for a text unlike the collection's documents that a phrase comes near to it in meaning, and how
+# near phrases of similar documents come as a rule.
+_NEARNESS, _USUAL = 1.5, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,20 @@ class Calibration:
     related: float
     fair: float
 
-    def confidence(self, scores: NDArray[np.float64], fit: float | None) -> NDArray[np.float64]:
-        """The confidence of phrases with these scores above 0; a text whose `fit` is not known counts as typical."""
-        known = 1.0 if fit is None or self.fit == 0 else fit
-        logit = self.constant + self.score * np.log(scores) + self.fit * max(known, 0.0)
-        return min(max(known / SURE_FIT, 0.0), 1.0) / (1 + np.exp(-logit))
+    def confidence(self, scores: NDArray[np.float64], fit: float | NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """The confidence of phrases with these scores above 0, in a text of this `fit` or each with its own.
+
+        A text whose fit is not known counts as typical.
+        """
+        known = np.maximum(1.0 if fit is None or self.fit == 0 else fit, 0.0)
+        logit = self.constant + self.score * np.log(scores) + self.fit * known
+        faded: NDArray[np.float64] = np.minimum(known / SURE_FIT, 1.0) / (1 + np.exp(-logit))
+        return faded
+
+
+def fit_of_phrases(fit: float | None, affinity: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How much each of the collection's phrases fits a text of this `fit` to which it comes so near in meaning."""
+    return (1.0 if fit is None else fit) + _NEARNESS * (affinity - _USUAL)
 
 
 PRESENT = Calibration(constant=0.65, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.core.absent import choose_absent, is_unlike, sources_of
+from erukg.core.absent import choose_absent, is_hopeless, is_unlike, sources_of
 from erukg.core.analysis import Analysis, Prepared, analyse, distinct
 from erukg.core.arguments import checked
 from erukg.core.backend import Backend, Encoding
@@ -168,11 +168,12 @@ class Generator:
         analysis, present = self._analyse(prepared, encoding, top_k, settings, choice)
         shown = self._present(present, analysis, explain, settings.min_confidence)
         notices = notices_of(prepared.document, self.language_of)
-        if not withholds_absent(notices) and is_unlike(analysis.neighbourhood, settings):
-            notices += (unlike_collection(),)
         absent: tuple[Keyphrase, ...] = ()
-        if analysis.has_absent and not withholds_absent(notices):
-            absent = self._absent(self._with_words(analysis), present.every, settings, shown, top_k, explain)
+        if not withholds_absent(notices):
+            if analysis.has_absent and not is_hopeless(analysis, settings):
+                absent = self._absent(self._with_words(analysis), present.every, settings, shown, top_k, explain)
+            if not absent and is_unlike(analysis, settings):
+                notices += (unlike_collection(),)
         if choice is not None and choice.must_have:
             shown, absent = self._with_wanted(choice, shown, absent, analysis, present.every, top_k, explain)
         return Keyphrases(shown, absent, prepared.id, notices=notices)

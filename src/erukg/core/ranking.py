@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from erukg.core import scoring
 from erukg.core.backend import Pieces
-from erukg.core.confidence import ABSENT, PLAIN_ABSENT, PRESENT
+from erukg.core.confidence import ABSENT, PLAIN_ABSENT, PRESENT, fit_of_phrases
 from erukg.core.factors import NOVELTY, Evidence, factor_values
 from erukg.core.forms import JOINTS
 from erukg.core.neighbours import Neighbourhood, Terms
@@ -99,8 +99,11 @@ class Ranked:
         present = self.evidence.present
         if not self.evidence.settings.calibrated(present=present):
             return None
-        absent = PLAIN_ABSENT if self.evidence.learned is None else ABSENT
-        return (PRESENT if present else absent).confidence(self.scores, fit)
+        if present:
+            return PRESENT.confidence(self.scores, fit)
+        near = self.evidence.affinity
+        calibration = PLAIN_ABSENT if self.evidence.learned is None else ABSENT
+        return calibration.confidence(self.scores, fit if near is None else fit_of_phrases(fit, near))
 
     def take(self, which: NDArray[np.int64]) -> Ranked:
         """Some of them, in the order given."""

@@ -40,6 +40,8 @@ STYLES: dict[str, dict[str, Any]] = {
         "search_words": 64,
         "neighbour_candidates": 1000,
         "absent_composed": 0.05,
+        # Nor does confidence hold back what is all but nothing to readers.
+        "min_confidence": 0.001,
     },
     "short": {"length_penalty": -0.5, "single_word": 1.0},
     "long": {"length_penalty": -5.0, "single_word": 0.5},

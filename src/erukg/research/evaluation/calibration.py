@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from erukg.core.confidence import ABSENT, PRESENT, SURE_FIT, Calibration
+from erukg.core.analysis import Prepared
+from erukg.core.backend import Backend, Encoding
+from erukg.core.confidence import ABSENT, PRESENT, SURE_FIT, Calibration, fit_of_phrases
 from erukg.core.results import Keyphrase
 from erukg.research.evaluation.datasets import Dataset
 from erukg.research.evaluation.generator_system import GeneratorSystem
@@ -70,16 +72,25 @@ def run_calibration(
             prepared = generator.prepare((record.id, record.text), settings)
             encoding = generator.backend.encode(prepared.pieces, prepared.terms)
             result = generator.complete(prepared, encoding, TOP_K, settings)
-            fit = prepared.neighbourhood.fit
             for kind, phrases, chosen in (
                 ("present", result.present, gold.n_present),
                 ("absent", result.absent, gold.n_absent),
             ):
                 if chosen:
-                    found[kind] += [_shown(k, gold, kind, 1.0 if fit is None else fit) for k in phrases]
+                    fits = _fits([k.phrase for k in phrases], generator.backend, prepared, encoding)
+                    found[kind] += [_shown(k, gold, kind, fit) for k, fit in zip(phrases, fits, strict=True)]
             if progress is not None:
                 progress(system.name, dataset.name, done, len(dataset))
     return {kind: measure(phrases, kind) for kind, phrases in found.items()}
+
+
+def _fits(phrases: Sequence[str], backend: Backend, prepared: Prepared, encoding: Encoding) -> list[float]:
+    """How much each absent phrase fits the text, as their confidence has it."""
+    fit = prepared.neighbourhood.fit
+    if backend.affinity is None:
+        return [1.0 if fit is None else fit] * len(phrases)
+    near = backend.affinity.to(encoding.vector, backend.phrase_terms(phrases))
+    return [float(each) for each in fit_of_phrases(fit, near)]
 
 
 def _shown(keyphrase: Keyphrase, gold: Gold, kind: str, fit: float) -> Shown:
