@@ -47,9 +47,9 @@ def made_up(texts: int, phrases: int, hidden: int = 8, vocabulary: int = 30) -> 
 
 def test_it_learns_what_the_teacher_says() -> None:
     lessons, embeddings = made_up(300, 12)
-    fit = AffinityFit(size=8, width=64, steps=300, texts=32, rate=1e-2)
+    fit = AffinityFit(size=8, width=64, steps=300, texts_a_step=32, rate=1e-2)
     arrays = fit_affinity(lessons, embeddings, fit)
-    untaught = fit_affinity(lessons, embeddings, AffinityFit(size=8, width=64, steps=1, texts=1))
+    untaught = fit_affinity(lessons, embeddings, AffinityFit(size=8, width=64, steps=1, texts_a_step=1))
     assert agreement(arrays, embeddings, lessons) > 0.9
     assert agreement(untaught, embeddings, lessons) < 0.5
     again = fit_affinity(lessons, embeddings, fit)

@@ -24,12 +24,12 @@ _ORDER = 2.0  # how much the differences within a text count beside the values t
 
 @dataclass(frozen=True, slots=True)
 class AffinityFit:
-    """How it is learned: vectors of `size` with `width` in between, so many steps of `texts`."""
+    """How it is learned: vectors of `size` with `width` in between, so many `steps`."""
 
     size: int = 64
     width: int = 512
     steps: int = 4_000
-    texts: int = 128
+    texts_a_step: int = 128
     rate: float = 2e-3
     seed: int = 0
 
@@ -82,7 +82,7 @@ def fit_affinity(
     optimiser = torch.optim.AdamW(groups, lr=fit.rate, weight_decay=0.01)
     bounds = np.searchsorted(lessons.owners, np.arange(len(lessons) + 1))
     for step in range(fit.steps):
-        drawn = rng.choice(len(lessons), min(fit.texts, len(lessons)), replace=False)
+        drawn = rng.choice(len(lessons), min(fit.texts_a_step, len(lessons)), replace=False)
         rows = np.concatenate([np.arange(bounds[i], bounds[i + 1]) for i in drawn])
         owners = torch.from_numpy(np.repeat(np.arange(len(drawn)), bounds[drawn + 1] - bounds[drawn]))
         said = student(

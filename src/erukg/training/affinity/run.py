@@ -68,7 +68,7 @@ def train_affinity(
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists already; give another folder or allow overwriting it.")
     folder = ModelFolder.open(find_model(model))
-    encode = sentence_encoder(teacher)
+    encode = _sentence_encoder(teacher)
     tell = on_progress or (lambda *_: None)
     texts: list[str] = []
     bad = 0
@@ -88,14 +88,9 @@ def train_affinity(
     embeddings = backend.head.scaled_rows(backend.every_term)
     arrays = fit_affinity(_some(lessons, order[held:]), embeddings, chosen.fit, partial(_step, tell, chosen.fit.steps))
     alike = agreement(arrays, embeddings, _some(lessons, order[:held]))
-    facts = {"teacher": Path(teacher).name, "texts": len(lessons), "agreement": round(alike, 4), **_how(chosen.fit)}
+    facts = {"teacher": Path(teacher).name, "texts": len(lessons), "agreement": round(alike, 4), **asdict(chosen.fit)}
     write_with_affinity(folder, out, arrays, facts, overwrite=overwrite)
     return AffinityReport(len(lessons), bad, alike)
-
-
-def _how(fit: AffinityFit) -> dict[str, Any]:
-    known = asdict(fit)
-    return {"texts_a_step": known.pop("texts"), **known}
 
 
 def _step(tell: Callable[[str, int, int], None], steps: int, done: int) -> None:
@@ -110,7 +105,7 @@ def _some(lessons: Lessons, which: NDArray[np.int64]) -> Lessons:
     return Lessons(lessons.vectors[kept], owners, lessons.pieces[mine], lessons.near[mine])
 
 
-def sentence_encoder(folder: Path) -> Encode:
+def _sentence_encoder(folder: Path) -> Encode:
     """A sentence-transformers model in a local folder as a teacher."""
     if not (folder / "modules.json").is_file():
         raise ModelError(f"{folder} is no folder of a sentence-transformers model: it has no modules.json.")
