@@ -41,6 +41,7 @@ from erukg.collection.segment import Segment
 from erukg.collection.tags import Tag, TagCounts
 from erukg.collection.weights import add_weights, decode_table, high_values
 from erukg.core.arguments import checked
+from erukg.core.hashing import find_sorted
 from erukg.core.neighbours import Neighbourhood, Source, WeightedTerms
 from erukg.errors import ErukgWarning, InputError
 
@@ -195,9 +196,8 @@ class Collection:
         check_whole(self.folder / self.manifest.commit.name, self._commit.counts)
         for segment, state in zip(self._segments, self._commit.states, strict=True):
             check_whole(segment.path, segment.lengths)
-            place = segment.vocabulary.searchsorted(terms)
-            which = np.flatnonzero(place < len(segment.vocabulary))
-            which = which[segment.vocabulary[place[which]] == terms[which]]
+            place = find_sorted(segment.vocabulary, terms)
+            which = np.flatnonzero(place >= 0)
             place = place[which]
             frequencies[which] += state.frequencies[place]
             found.append((which, place))
