@@ -43,10 +43,10 @@ def test_peaks_are_the_largest_products() -> None:
     for length, terms in ((1, 1), (7, 300), (250, 40)):
         states, rows = rng.normal(size=(length, 24)).astype(np.float32), rng.normal(size=(terms, 24)).astype(np.float32)
         for texts in {1, length}:  # all of one text, or as many texts of one state each
-            shape = np.array([texts, length // texts, -1])
+            shape = np.array([terms, texts, length // texts])
             (found,) = session.run(["peaks"], {"states": states, "rows": rows, "shape": shape})
             expected = (states @ rows.T).reshape(texts, -1, terms).max(axis=1)
-            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(found.T, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_a_batch_gives_what_single_calls_give(tiny_encoder: OnnxBackend) -> None:

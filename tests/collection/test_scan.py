@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,10 +21,11 @@ from erukg.collection.search import (
     Excluded,
     QueryLists,
     SearchedDocuments,
+    Task,
     best_first,
     idf,
     norms,
-    scan,
+    run,
     scan_order,
 )
 from erukg.core.neighbours import Neighbourhood, WeightedTerms
@@ -61,29 +63,22 @@ class Lists:
         parts = self.factors[:, None] * (self.table / np.maximum(self.table + inverse, 1e-9))
         return np.where(self.dead, 0.0, parts.sum(0))
 
-    def scan(self, keep: int, cuts: list[int]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The best of all ranges of blocks, each scanned by itself."""
-        found = []
+    def tasks(self, cuts: list[int]) -> list[Task]:
         nothing = np.empty(0, np.uint8)
         lists = QueryLists(self.words, self.starts, self.stops, self.factors)
         texts, ids_offsets = np.ones(N, np.uint64), np.zeros(N + 1, np.uint32)
         searched = SearchedDocuments(0, self.norm, self.dead, texts, nothing, ids_offsets)
         excluded = Excluded(np.uint64(0), nothing)
-        for blocks in pairwise(cuts):
-            scores, documents = np.empty(keep, np.float32), np.empty(keep, np.int64)
-            size = scan(lists, searched, excluded, blocks, scores, documents, 0)
-            assert size >= 0
-            found.append((scores[:size], documents[:size]))
-        return best_first(np.concatenate([s for s, _ in found]), np.concatenate([d for _, d in found]), keep)
+        return [Task(Path("segment"), lists, searched, excluded, blocks) for blocks in pairwise(cuts)]
 
 
 @pytest.mark.parametrize("keep", [1, 10, 100, 2000])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_lists_passed_over_change_nothing(seed: int, keep: int) -> None:
+def test_the_best_documents_are_found(seed: int, keep: int) -> None:
     lists = Lists(seed)
     assert len(lists.norm) >= N + OVERHANG
     expected = lists.scores()
-    scores, documents = lists.scan(keep, [0, 4])
+    documents, scores = run(lists.tasks([0, 4]), keep)
     assert len(set(documents.tolist())) == len(documents) == keep
     np.testing.assert_allclose(scores, expected[documents], rtol=1e-5)
     np.testing.assert_allclose(scores, np.sort(expected)[::-1][:keep], rtol=1e-5)
@@ -91,10 +86,23 @@ def test_lists_passed_over_change_nothing(seed: int, keep: int) -> None:
 
 @pytest.mark.parametrize("blocks", [[0, 1, 2, 3, 4], [0, 2, 4], [0, 3, 4]])
 def test_scores_do_not_depend_on_where_the_scan_begins(blocks: list[int]) -> None:
-    lists = Lists(5)
-    whole, parts = lists.scan(50, [0, 4]), lists.scan(50, blocks)
-    assert np.array_equal(whole[0], parts[0])
-    assert np.array_equal(whole[1], parts[1])
+    tasks, whole = Lists(5).tasks(blocks), run(Lists(5).tasks([0, 4]), 50)
+    documents, scores = zip(*(run([task], 50) for task in tasks), strict=True)
+    for parts in run(tasks, 50), best_first(np.concatenate(documents), np.concatenate(scores), 50):
+        assert np.array_equal(whole[0], parts[0])
+        assert np.array_equal(whole[1], parts[1])
+
+
+@pytest.mark.parametrize("keep", [1, 90, 1000])
+@pytest.mark.parametrize("cuts", [[0, 4], [0, 1, 2, 3, 4]])
+def test_of_equal_documents_the_first_are_found(keep: int, cuts: list[int]) -> None:
+    lists = Lists(7, terms=3)
+    lists.norm[:N] = 0.5
+    found, scores = run(lists.tasks(cuts), keep)
+    every, all_scores = run(lists.tasks([0, 4]), N)
+    assert len(np.unique(all_scores)) < len(every) / 20
+    assert np.array_equal(found, every[:keep])
+    assert np.array_equal(scores, all_scores[:keep])
 
 
 def test_lists_are_gathered_and_checked() -> None:

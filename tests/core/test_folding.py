@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from erukg.core import folding
 from erukg.core.folding import fold, fold_words
-from erukg.core.hashing import among, hash_phrases, hash_runs
+from erukg.core.hashing import among, find_sorted, hash_phrases, hash_runs
 
 PHRASES = ["Neural Networks", "glaciers", "sea ice", "buses and classes", "A", "  two  spaces ", "bodies", "movies"]
 
@@ -41,3 +41,16 @@ def test_runs_are_found_by_their_hashes(words: list[str], longest: int) -> None:
     found = among(hash_phrases(asked), hash_runs(words, longest))
     assert found.tolist() == [phrase in runs for phrase in asked]
     assert among(np.empty(0, np.uint64), hash_runs(words, longest)).tolist() == []
+
+
+_HASHES = st.integers(0, 2**64 - 1)
+
+
+@settings(deadline=None)  # the first call loads the compiled code
+@given(st.lists(_HASHES | st.integers(2**63, 2**63 + 900), unique=True, max_size=700), st.lists(_HASHES, max_size=9))
+def test_hashes_are_found_wherever_they_lie(held: list[int], others: list[int]) -> None:
+    """However unevenly they lie, and at either end."""
+    values = np.array(sorted(held), np.uint64)
+    found = find_sorted(values, np.array([*values, *others, 0, 2**64 - 1], np.uint64))
+    places = {value: place for place, value in enumerate(values.tolist())}
+    assert found.tolist() == [*range(len(values)), *(places.get(other, -1) for other in [*others, 0, 2**64 - 1])]

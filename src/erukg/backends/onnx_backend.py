@@ -117,9 +117,9 @@ class OnnxBackend(ModelBackend):
 
     def _peaks_of(self, states: Sequence[NDArray[np.float32]], rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """The largest product of each row with a state, for each of some texts of one length."""
-        shape = np.array([len(states), len(states[0]), -1], np.int64)
+        shape = np.array([len(rows), len(states), len(states[0])], np.int64)
         inputs = {"states": states[0] if len(states) == 1 else np.concatenate(states), "rows": rows, "shape": shape}
-        peaks: NDArray[np.float32] = self._peaks.run(["peaks"], inputs)[0]
+        peaks: NDArray[np.float32] = self._peaks.run(["peaks"], inputs)[0].T
         return peaks
 
     def _classes(

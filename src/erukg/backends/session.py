@@ -9,8 +9,9 @@ from erukg.errors import ModelError
 
 __all__ = ["PEAKS", "open_session"]
 
-# peaks_tj = max_i states_ti · rows_j of texts t of one length, whose states are laid end to end. A graph and not numpy,
-# because BLAS brings threads of its own, which get in the way of documents that run side by side.
+# peaks_jt = max_i rows_j · states_ti of texts t of one length, whose states are laid end to end: what the maximum is
+# taken of lies side by side. A graph and not numpy, because BLAS brings threads of its own, which get in the way of
+# documents that run side by side.
 PEAKS = Path(__file__).with_name("peaks.onnx")
 
 # The kernel that adds and normalises in one step is not vectorised: two steps are three times as fast.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from erukg.errors import ModelError
 __all__ = ["Vocabulary"]
 
 _CACHE_WORDS = 1 << 15
+_ID_BYTES = np.dtype(np.int32).itemsize
 
 
 class Vocabulary:
@@ -24,7 +25,8 @@ class Vocabulary:
 
     def __init__(self, tokenizer: Any, source: Path) -> None:
         self._tokenizer = tokenizer
-        self._pieces: dict[str, tuple[int, ...]] = {}
+        # As bytes, which are laid end to end far quicker than numbers.
+        self._pieces: dict[str, bytes] = {}
         self.size: int = tokenizer.get_vocab_size(with_added_tokens=True)
         special = [tokenizer.token_to_id(t) for t in ("[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]")]
         if special[0] is None or special[1] is None:
@@ -52,18 +54,18 @@ class Vocabulary:
     def pieces(self, words: Sequence[str]) -> Pieces:
         """The pieces of each word, without [CLS] and [SEP]."""
         rows = self._rows(words)
-        return Pieces(np.fromiter(chain.from_iterable(rows), np.int32), _starts(rows))
+        return Pieces(_ids(rows), _starts(rows, _ID_BYTES))
 
     def phrase_terms(self, phrases: Sequence[str]) -> Terms:
         """The pieces c_i of each phrase c."""
         split = [phrase.split() for phrase in phrases]
         rows = self._rows(list(chain.from_iterable(split)))
-        return Terms(_starts(rows)[_starts(split)], np.fromiter(chain.from_iterable(rows), np.int32))
+        return Terms(_starts(rows, _ID_BYTES)[_starts(split)], _ids(rows))
 
-    def _rows(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+    def _rows(self, words: Sequence[str]) -> list[bytes]:
         cache = self._pieces
         try:
-            return [cache[word] for word in words]
+            return list(map(cache.__getitem__, words))
         except KeyError:
             pass
         missing = [word for word in dict.fromkeys(words) if word not in cache]
@@ -78,12 +80,16 @@ class Vocabulary:
             found: list[list[int]] = [[] for _ in missing]
             for piece, word_index in zip(encoding.ids, encoding.word_ids, strict=True):
                 found[word_index].append(piece)
-            cache.update(zip(missing, map(tuple, found), strict=True))
+            cache.update((word, np.array(ids, np.int32).tobytes()) for word, ids in zip(missing, found, strict=True))
         return [cache[word] for word in words]
 
 
-def _starts(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
-    """Where each of the rows begins when they are laid end to end, and where the last ends."""
+def _ids(rows: Sequence[bytes]) -> NDArray[np.int32]:
+    return np.frombuffer(b"".join(rows), np.int32)
+
+
+def _starts(rows: Sequence[Sized], size: int = 1) -> NDArray[np.int64]:
+    """Where each of the rows of entries of this size begins when they are laid end to end, and where the last ends."""
     starts = np.zeros(len(rows) + 1, np.int64)
     np.fromiter(map(len, rows), np.int64, len(rows)).cumsum(out=starts[1:])
-    return starts
+    return starts // size

@@ -28,7 +28,7 @@ _CACHE_WORDS = 1 << 16
 # A stemmer object is not thread-safe, so every thread has its own; the cache of finished words is shared, as
 # reading and writing one key of a dict is atomic.
 _local = threading.local()
-_cache: dict[str, int] = {}
+_cache: dict[str, bytes] = {}
 
 
 def _stemmer() -> Any:
@@ -52,22 +52,24 @@ def stems(text: str) -> list[str]:
     return [s for s in found if s]
 
 
-def _number(word: str) -> int:
+def _number(word: str) -> bytes:
+    """The number of a word's stem, not 0, or 0 where there is none, as the bytes that it has in an array."""
     stem = "" if word in STOP_WORDS else _stemmer().stemWord(word[:_LONGEST_WORD])
     number = int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest(), "little") or 1 if stem else 0
     if len(_cache) >= _CACHE_WORDS:
         _cache.clear()
-    _cache[word] = number
-    return number
+    _cache[word] = found = np.uint64(number).tobytes()
+    return found
 
 
 def terms_of(text: str) -> NDArray[np.uint64]:
     """The term of every word of the text in order, repeats and all; stop words leave nothing."""
     words = every_word(text)
-    known = list(map(_cache.get, words))
-    if None in known:
-        known = [_number(word) if number is None else number for word, number in zip(words, known, strict=True)]
-    numbers: NDArray[np.uint64] = np.array(known, np.uint64)
+    try:
+        known = [_cache[word] for word in words]
+    except KeyError:
+        known = [_cache.get(word) or _number(word) for word in words]
+    numbers: NDArray[np.uint64] = np.frombuffer(b"".join(known), np.uint64)
     return np.compress(numbers != 0, numbers)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from erukg.collection.arrays import damaged
 from erukg.collection.segment import Forms
+from erukg.core.hashing import find_sorted
 from erukg.core.kernels import kernel
 from erukg.core.neighbours import Terms
 from erukg.errors import InputError
@@ -52,14 +53,7 @@ class MappedGlossary:
 
     def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The number of the phrase with each fold hash, or -1."""
-        folds = self._phrases.folds
-        hashes = np.asarray(hashes, np.uint64)
-        if not len(folds):
-            return np.full(hashes.shape, -1, np.int64)
-        place = folds.searchsorted(hashes)
-        place[place == len(folds)] = 0
-        place[folds[place] != hashes] = -1
-        return place
+        return find_sorted(self._phrases.folds, np.asarray(hashes, np.uint64))
 
     def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The phrases' fold hashes."""

@@ -25,12 +25,23 @@ from erukg.collection.manifest import Manifest
 from erukg.collection.merging import JoinedPostings
 from erukg.collection.neighbourhood import HeldPhrases, Hits, Holders, LazyNeighbourhood, phrases_held, sum_by_phrase
 from erukg.collection.opening import check_made_with, open_parts
-from erukg.collection.postings import BLOCK, DAMAGED, find_documents, sum_weights
-from erukg.collection.search import Excluded, QueryLists, SearchedDocuments, best_first, idf, norms, scan, scan_order
+from erukg.collection.postings import BLOCK, find_documents, sum_weights
+from erukg.collection.search import (
+    Excluded,
+    QueryLists,
+    SearchedDocuments,
+    Task,
+    best_first,
+    idf,
+    norms,
+    run,
+    scan_order,
+)
 from erukg.collection.segment import Segment
 from erukg.collection.tags import Tag, TagCounts
 from erukg.collection.weights import add_weights, decode_table, high_values
 from erukg.core.arguments import checked
+from erukg.core.hashing import find_sorted
 from erukg.core.neighbours import Neighbourhood, Source, WeightedTerms
 from erukg.errors import ErukgWarning, InputError
 
@@ -43,16 +54,6 @@ class _Known(NamedTuple):
     frequencies: NDArray[np.int64]
     rarity: NDArray[np.float64]
     places: list[tuple[NDArray[Any], NDArray[Any]]]
-
-
-class _Task(NamedTuple):
-    """Some blocks of a segment to be scanned for a query."""
-
-    path: Path
-    lists: QueryLists
-    documents: SearchedDocuments
-    excluded: Excluded
-    blocks: tuple[int, int]
 
 
 class Collection:
@@ -140,29 +141,18 @@ class Collection:
             return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
         tasks = self._tasks(query, known, exclude, words)
         if len(tasks) == 1 or self._threads == 1:
-            return self._run(tasks, n)
-        found = list(self._executor.map(lambda task: self._run([task], n), tasks))
-        scores = np.concatenate([hits.scores for hits in found])
-        scores, documents = best_first(scores, np.concatenate([hits.documents for hits in found]), n)
-        return Hits(documents, scores)
+            return Hits(*run(tasks, n))
+        documents, scores = zip(*self._executor.map(lambda task: run([task], n), tasks), strict=True)
+        return Hits(*best_first(np.concatenate(documents), np.concatenate(scores), n))
 
-    def _run(self, tasks: Sequence[_Task], n: int) -> Hits:
-        scores, documents, size = np.empty(n, np.float32), np.empty(n, np.int64), 0
-        for task in tasks:
-            size = scan(task.lists, task.documents, task.excluded, task.blocks, scores, documents, size)
-            if size < 0:
-                raise damaged(task.path, DAMAGED)
-        scores, documents = best_first(scores[:size], documents[:size], n)
-        return Hits(documents, scores)
-
-    def _tasks(self, query: Query, known: _Known, exclude: str | None, words: int) -> list[_Task]:
+    def _tasks(self, query: Query, known: _Known, exclude: str | None, words: int) -> list[Task]:
         frequencies, rarity, found = known
         factors = (query.counts * rarity).astype(np.float32)
         asked = weightiest(factors, np.zeros(len(factors), np.int64), words)
         excluded = Excluded(
             np.uint64(query.key), np.frombuffer((exclude or "").encode("utf-8", "surrogatepass"), np.uint8)
         )
-        tasks: list[_Task] = []
+        tasks: list[Task] = []
         for i, (segment, (which, place)) in enumerate(zip(self._segments, found, strict=True)):
             which, place = which[asked[which]], place[asked[which]]
             if not len(which):
@@ -177,7 +167,7 @@ class Collection:
             blocks = -(-len(segment) // BLOCK)
             pieces = max(1, min(self._threads, blocks))
             for some in pairwise(blocks * k // pieces for k in range(pieces + 1)):
-                tasks.append(_Task(segment.path, lists, documents, excluded, some))
+                tasks.append(Task(segment.path, lists, documents, excluded, some))
         return tasks
 
     def frequencies(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -206,9 +196,8 @@ class Collection:
         check_whole(self.folder / self.manifest.commit.name, self._commit.counts)
         for segment, state in zip(self._segments, self._commit.states, strict=True):
             check_whole(segment.path, segment.lengths)
-            place = segment.vocabulary.searchsorted(terms)
-            which = np.flatnonzero(place < len(segment.vocabulary))
-            which = which[segment.vocabulary[place[which]] == terms[which]]
+            place = find_sorted(segment.vocabulary, terms)
+            which = np.flatnonzero(place >= 0)
             place = place[which]
             frequencies[which] += state.frequencies[place]
             found.append((which, place))

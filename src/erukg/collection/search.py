@@ -1,22 +1,24 @@
 """Exact BM25 for a whole document as query: one scan over the posting lists, block by block.
 
 With a hundred query terms nearly every document matches some. What pays is that the scores of a block (16 KiB) and
-the lengths' part of the formula (16 KiB) stay in the cache while all terms' lists for that block run through them,
-and that the longest lists, which add least, need not run through them at all: once the best so far are known, a
-block's documents that cannot reach them even with all of what is left are passed over, and the few others are
-looked up. Scores follow Lucene's formula with exact lengths:
+the lengths' part of the formula (16 KiB) stay in the cache while all terms' lists for that block run through them.
+To put off the longest lists, which add least, and look up only the documents that could still reach the best costs
+more than it saves. Scores follow Lucene's formula with exact lengths:
 
     Σ_t count(t in query) · ln(1 + (N - df + ½) / (df + ½)) · tf / (tf + k1 (1 - b + b · length / average))
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erukg.collection.postings import BLOCK
+from erukg.collection.arrays import damaged
+from erukg.collection.postings import BLOCK, DAMAGED
 from erukg.core.kernels import kernel
 
 __all__ = [
@@ -24,10 +26,11 @@ __all__ = [
     "Excluded",
     "QueryLists",
     "SearchedDocuments",
+    "Task",
     "best_first",
     "idf",
     "norms",
-    "scan",
+    "run",
     "scan_order",
 ]
 
@@ -39,6 +42,8 @@ Words: TypeAlias = NDArray[np.uint16]
 #: `norms` is longer than the documents by this much, so that no 16-bit place, however damaged, lies outside
 #: it.
 OVERHANG = 1 << 16
+# So many documents more than are wanted may gather before the worst of them are dropped.
+_SPARE = 128
 # tf / (tf + K) = r / (1/tf + r (1 - 1/tf)) where r is the norm 1 / (1 + K), and 1/tf comes from a table for tf from 2.
 _ONE = np.float32(1)
 _INVERSE = _ONE / np.arange(2, 18, dtype=np.float32)
@@ -58,7 +63,7 @@ def norms(lengths: NDArray[np.uint32], average: float, k1: float, b: float) -> F
 
 
 def scan_order(factors: Floats, frequencies: Ints) -> Ints:
-    """The order in which `scan` wants the terms: what adds much to few documents first.
+    """The order in which `scan` adds the terms up: what adds much to few documents first.
 
     Frequencies are those in the whole collection, so that a document's score is the same, to the last bit, in any
     segment.
@@ -173,9 +178,9 @@ def _locate(words: Words, cursor: Ints, stops: Ints, block: int, bounds: Ints) -
 
 
 @kernel()
-def _add_all(words: Words, bounds: Ints, first: int, last: int, factors: Floats, norms: Floats, scores: Floats) -> None:
-    """Add what terms `first` to `last` give to the scores of all documents that their lists have in the block."""
-    for t in range(first, last):
+def _add_all(words: Words, bounds: Ints, factors: Floats, norms: Floats, scores: Floats) -> None:
+    """Add what the terms give to the scores of all documents that their lists have in the block."""
+    for t in range(factors.size):
         if bounds[t, 4] < 0:
             continue
         factor = factors[t]
@@ -194,45 +199,10 @@ def _add_all(words: Words, bounds: Ints, first: int, last: int, factors: Floats,
 
 
 @kernel()
-def _bisect(words: Words, first: int, stop: int, shift: int, document: int) -> int:
-    """Where the document is among those from `first` to `stop`, or -1."""
-    m = stop - first
-    p = first
-    while m > 1:
-        half = m >> 1
-        p = p + half if words[p + half] >> shift <= document else p
-        m -= half
-    return p if m == 1 and words[p] >> shift == document else -1
-
-
-@kernel()
-def _add_some(
-    words: Words, bounds: Ints, t: int, factor: np.float32, norms: Floats, places: Words, scores: Floats
-) -> None:
-    """Add what a term gives to the scores of the documents in `places`, looking each of them up."""
-    a, b, e, f, c = bounds[t, 0], bounds[t, 1], bounds[t, 2], bounds[t, 3], bounds[t, 4]
-    for d in places:
-        r = norms[d]
-        p = _bisect(words, a, b, 0, d)
-        if p >= 0:
-            scores[d] += factor * r
-            continue
-        p = _bisect(words, e, f, 4, d)
-        if p >= 0:
-            k = words[p] & 15
-            scores[d] += factor * r / (_INVERSE[k] + r * _OTHERS[k])
-            continue
-        for j in range(f + 1, c, 2):
-            if words[j] == d:
-                tf = np.float32(words[j + 1])
-                scores[d] += factor * (tf * r / (_ONE + (tf - _ONE) * r))
-
-
-@kernel()
 def _find_above(bits: NDArray[np.int32], least: np.int32, end: int, places: Words) -> int:
     """List the documents with a score above `least` in `places`; returns how many there are.
 
-    Scores come as their bits: non-negative floats are ordered like them, and integers are compared eight at a time.
+    Scores come as their bits: non-negative floats are ordered like them, and integers are compared many at a time.
     """
     count = 0
     for s in range(0, end, 64):
@@ -248,17 +218,6 @@ def _find_above(bits: NDArray[np.int32], least: np.int32, end: int, places: Word
 
 
 @kernel()
-def _keep_above(scores: Floats, needed: float, places: Words, count: int) -> int:
-    """Keep the first `count` of `places` whose score is above `needed`; returns how many are left."""
-    left = 0
-    for i in range(count):
-        d = places[i]
-        places[left] = d
-        left += scores[d] > needed
-    return left
-
-
-@kernel()
 def _equal(data: NDArray[np.uint8], start: Int, other: NDArray[np.uint8]) -> bool:
     for i in range(other.size):  # noqa: SIM110 (kernels know no generators)
         if data[start + i] != other[i]:
@@ -267,38 +226,33 @@ def _equal(data: NDArray[np.uint8], start: Int, other: NDArray[np.uint8]) -> boo
 
 
 @kernel()
-def _push(scores: Floats, documents: Ints, size: int, score: np.float32, document: Int) -> int:
-    """Put a document on a heap of `size` entries, in place of the worst if it is full; returns the new size.
+def _keep_best(scores: Floats, documents: Ints, size: int, keep: int) -> np.int32:
+    """Keep the best `keep` of so many documents, in their order, and return the bits of the lowest score among them.
 
-    The worst entry is at the root: the lowest score, and of equal ones the latest document.
+    Of documents with that score the first are kept.
     """
-    keep = scores.size
-    if size < keep:
-        at = size
-        size += 1
-        while at > 0:
-            up = (at - 1) >> 1
-            if scores[up] < score or (scores[up] == score and documents[up] > document):
-                break
-            scores[at], documents[at] = scores[up], documents[up]
-            at = up
-    else:
-        at = 0
-        while True:
-            down = 2 * at + 1
-            if down >= keep:
-                break
-            other = down + 1
-            if other < keep and (
-                scores[other] < scores[down] or (scores[other] == scores[down] and documents[other] > documents[down])
-            ):
-                down = other
-            if scores[down] > score or (scores[down] == score and documents[down] < document):
-                break
-            scores[at], documents[at] = scores[down], documents[down]
-            at = down
-    scores[at], documents[at] = score, document
-    return size
+    bits = scores.view(np.int32)
+    # To halve the range of what it may be takes few comparisons of all scores, many at a time.
+    least, most = np.int32(0), np.int32(0x7F800000)
+    while least < most:
+        middle = np.int32(most - ((most - least) >> 1))
+        count = 0
+        for i in range(size):
+            count += bits[i] >= middle
+        if count >= keep:
+            least = middle
+        else:
+            most = np.int32(middle - 1)
+    equal = keep
+    for i in range(size):
+        equal -= bits[i] > least
+    at = 0
+    for i in range(size):
+        if bits[i] > least or (bits[i] == least and equal > 0):
+            equal -= bits[i] == least
+            scores[at], documents[at] = scores[i], documents[i]
+            at += 1
+    return least
 
 
 @kernel()
@@ -307,28 +261,20 @@ def scan(
     segment: SearchedDocuments,
     exclude: Excluded,
     blocks: tuple[int, int],
+    keep: int,
     scores: Floats,
     documents: Ints,
     size: int,
 ) -> int:
-    """Scan a range of blocks of a segment for documents that belong among the best.
+    """Scan a range of blocks of a segment for documents that belong among the best `keep`.
 
-    `scores` and `documents` hold the best so far as a heap of `size` entries (see `_push`). Returns the new size, or
-    -1 when the postings are damaged. Of equal scores the earlier document wins. Any order of the terms gives the same
-    documents; `scan_order` is the quickest.
+    `scores` and `documents` begin with the `size` best of the blocks before, and have room for `_SPARE` and a block
+    more than are kept. Returns the new size, or -1 for damaged postings. Of equal scores the earlier document wins.
     """
     words, stops, factors = lists.words, lists.stops, lists.factors
     first_block, last_block = blocks
     n = stops.size
     n_documents = segment.texts.size
-    keep = scores.size
-    level = scores[0] if size == keep else np.float32(0)
-    # A term adds less than its factor; `rest` is what the terms from t on can add. Sums of n floats are off by less
-    # than n roundings, and what might only be rounded away from the best is not passed over.
-    slack = 1.0 + 2e-7 * (n + 8)
-    rest = np.zeros(n + 1, np.float64)
-    for t in range(n - 1, -1, -1):
-        rest[t] = rest[t + 1] + factors[t] * slack
     cursor = np.empty(n, np.int64)
     for t in range(n):
         cursor[t] = _first_block(words, lists.starts[t], stops[t], first_block)
@@ -339,39 +285,18 @@ def scan(
     # Only the first 4,096 are documents; damaged lists may write to the others, which nobody reads.
     sums = np.empty(65536, np.float32)
     bits = sums.view(np.int32)
-    least = np.zeros(1, np.float32)
-    least_bits = least.view(np.int32)
+    least = np.int32(0)  # the bits of what a document's score must be above
+    if size == keep:
+        least = _keep_best(scores, documents, size, keep)
     for block in range(first_block, last_block):
         sums[:4096] = 0
         begin = block << 12
-        norms = segment.norms[begin : begin + 65536]
         if not _locate(words, cursor, stops, block, bounds):
             return -1
-        # The last terms are put off while they can add no more than a part of what it takes. A larger part saves
-        # more lists and leaves more documents to look up in them; about a third was best.
-        split = n
-        while split > 0 and rest[split - 1] < 0.3 * level:
-            split -= 1
-        _add_all(words, bounds, 0, split, factors, norms, sums)
-        end = min(4096, n_documents - begin)
-        least[0] = max(0.0, level / slack - rest[split])
-        count = _find_above(bits, least_bits[0], end, places)
-        for t in range(split, n):
-            if count == 0:
-                break
-            if bounds[t, 4] < 0:
-                continue
-            # Looking one document up takes as long as adding some fifty.
-            if 48 * count > bounds[t, 3] - bounds[t, 0]:
-                _add_all(words, bounds, t, t + 1, factors, norms, sums)
-            else:
-                _add_some(words, bounds, t, factors[t], norms, places[:count], sums)
-            count = _keep_above(sums, level / slack - rest[t + 1], places, count)
+        _add_all(words, bounds, factors, segment.norms[begin : begin + 65536], sums)
+        count = _find_above(bits, least, min(4096, n_documents - begin), places)
         for q in range(count):
             place = np.int64(places[q])
-            score = sums[place]
-            if not score > level:
-                continue
             d = begin + place
             if (segment.dead.size > 0 and segment.dead[d] != 0) or segment.texts[d] == exclude.text:
                 continue
@@ -381,9 +306,14 @@ def scan(
                     return -1
                 if stop - start == exclude.id.size and _equal(segment.ids, start, exclude.id):
                     continue
-            size = _push(scores, documents, size, score, segment.base + d)
-            if size == keep:
-                level = scores[0]
+            scores[size], documents[size] = sums[place], segment.base + d
+            size += 1
+        if size > keep + _SPARE:
+            least = _keep_best(scores, documents, size, keep)
+            size = keep
+    if size > keep:
+        _keep_best(scores, documents, size, keep)
+        size = keep
     if last_block << 12 >= n_documents:
         for t in range(n):
             if cursor[t] != stops[t]:
@@ -391,7 +321,28 @@ def scan(
     return size
 
 
-def best_first(scores: Floats, documents: Ints, keep: int) -> tuple[Floats, Ints]:
+class Task(NamedTuple):
+    """Some blocks of a segment to be scanned for a query."""
+
+    path: Path
+    lists: QueryLists
+    documents: SearchedDocuments
+    excluded: Excluded
+    blocks: tuple[int, int]
+
+
+def run(tasks: Sequence[Task], n: int) -> tuple[Ints, Floats]:
+    """The `n` best documents of these blocks, which follow one another, and their scores, best first."""
+    room, size = n + _SPARE + BLOCK, 0
+    scores, documents = np.empty(room, np.float32), np.empty(room, np.int64)
+    for task in tasks:
+        size = scan(task.lists, task.documents, task.excluded, task.blocks, n, scores, documents, size)
+        if size < 0:
+            raise damaged(task.path, DAMAGED)
+    return best_first(documents[:size], scores[:size], n)
+
+
+def best_first(documents: Ints, scores: Floats, keep: int) -> tuple[Ints, Floats]:
     """The `keep` best, best first; of equal scores the earlier document comes first."""
     order = np.lexsort((documents, -scores))[:keep]
-    return scores[order], documents[order]
+    return documents[order], scores[order]

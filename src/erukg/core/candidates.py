@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -77,7 +76,7 @@ def find_candidates(
 
 def _without_owner(place: Located) -> Located:
     """A phrase that mostly owns something ("Sri Lanka's budget") in its own form."""
-    return replace(place, form=place.form[:-2]) if place.form.endswith("'s") else place
+    return place._replace(form=place.form[:-2]) if place.form.endswith("'s") else place
 
 
 def noun_phrases(document: Document, classes: NDArray[np.int8], max_words: int = 5) -> list[Located]:
@@ -155,12 +154,11 @@ def _by_fold(document: Document, chunks: Iterable[Chunk]) -> dict[str, list[Chun
     words, text, folded = document.words, document.text, document.folded
     starts, ends = document.layout.starts, document.layout.ends
     found: dict[str, list[Chunk]] = {}
-    plain = [word.isascii() and word.isalpha() for word in words]
     for chunk in chunks:
         i, j, _ = chunk
         part, raw = words[i:j], text[starts[i] : ends[j - 1]]
-        surface = " ".join(part)
-        if plain[i] and (j == i + 1 or all(plain[i:j])):
+        surface, letters = " ".join(part), "".join(part)
+        if letters.isascii() and letters.isalpha():
             # Plain words, as nearly all are: they fold one by one, and little can be wrong with them.
             key = " ".join(folded[i:j])
             if key in _STOP or len(key) < 2 or (j > i + 1 and len(surface) < 2 * (j - i)):

@@ -95,6 +95,7 @@ class TaggedText:
     def __init__(self, document: Document, classes: NDArray[np.int8]) -> None:
         self.document = document
         self.words: Sequence[str] = document.words
+        self.lower = list(map(str.lower, document.words))
         self.breaks: list[bool] = document.breaks.tolist()
         self.query = document.is_query
         self.letters = self._letters(document, classes)
@@ -102,7 +103,7 @@ class TaggedText:
         self.line = codes.tobytes().decode("ascii")
 
     def _letters(self, document: Document, classes: NDArray[np.int8]) -> str:
-        words, usable = self.words, document.usable
+        words, lower, usable = self.words, self.lower, document.usable
         codes = _LETTERS[np.where(usable, classes, 0)]
         letters = list(codes.tobytes().decode("ascii"))
         # Without a capital anywhere names are told by their tags alone.
@@ -128,7 +129,7 @@ class TaggedText:
         if cased:
             mark_names(words, letters, self.breaks)
         commands: list[int] = []
-        for k, special in enumerate([SPECIAL.get(word.lower()) for word in words]):
+        for k, special in enumerate(map(SPECIAL.get, lower)):
             if special is None or not usable[k]:
                 continue
             if special == UNIT:
@@ -138,7 +139,7 @@ class TaggedText:
                 letters[k] = special
             elif self.breaks[k] and not self.query and words[k][0].isupper() and self._goes_on(k):
                 commands.append(k)
-            if special == "O" and words[k].lower() == "al" and k > 1 and words[k - 1].lower() == "et":
+            if special == "O" and lower[k] == "al" and k > 1 and lower[k - 1] == "et":
                 letters[k - 2] = "O"
         # Instructions have several; one alone is more likely a noun: "Heat pumps are quiet."
         if len({words[k] for k in commands}) > 1:
@@ -158,13 +159,16 @@ class TaggedText:
     def runs(self) -> list[Range]:
         """Runs of words that make phrases, cut where they must be."""
         out: list[Range] = []
-        owners = any("'" in word for word in self.words)
+        owners = "'" in "".join(self.words)
         for match in _RUN.finditer(self.line):
             run = match[0]
             if not owners and not run.strip("NJnj"):
                 # Nouns and adjectives alone, as nearly all are: there is nothing to cut but adjectives at the end.
-                if length := len(run.rstrip("Jj")):
-                    out += self._without_verbs(match.start(), match.start() + length)
+                start, length = match.start(), len(run.rstrip("Jj"))
+                if length == 1:
+                    out.append((start, start + 1))
+                elif length:
+                    out += self._without_verbs(start, start + length)
                 continue
             for part in self.without_numbers(*match.span()):
                 for each in self.names.without_roles(*part):
@@ -217,7 +221,7 @@ class TaggedText:
             and letters[k - 1] in "NP"
             and letters[k + 1] in "NPJ"
             and _SERIAL.fullmatch(words[k]) is not None
-            and words[k - 1].lower() not in TIMES
+            and self.lower[k - 1] not in TIMES
         )
 
     def _trimmed(self, i: int, j: int) -> Iterator[Range]:
@@ -236,7 +240,7 @@ class TaggedText:
                     break
             elif letters[i] == "G":
                 # Elsewhere it is a verb: "using tools".
-                before = words[i - 1].lower() if i else ""
+                before = self.lower[i - 1] if i else ""
                 led = before in DETERMINERS or (letters[i - 1] in "JVNPW" and not self.breaks[i])
                 if j - i > 1 and (i == 0 or self.query or led):
                     break
@@ -255,7 +259,7 @@ class TaggedText:
     def _numbered(self, i: int, j: int) -> bool:
         """Whether the number that ends a run belongs to it: "Annex 2", "Apollo 11", "World War Two"."""
         number, following = self.words[j - 1], self.letters[j] if j < len(self.letters) else "O"
-        if j < len(self.words) and SPECIAL.get(self.words[j].lower()) == UNIT:
+        if j < len(self.words) and SPECIAL.get(self.lower[j]) == UNIT:
             return False  # "Prep 20 mins"
         spelt = number.isalpha() and number.istitle()
         return (
@@ -279,7 +283,7 @@ class TaggedText:
                 continue
             whole = self.names.joined((i, j), (a, b))
             if a == j + 1 and letters[j] == "A" and j - i == b - a == 1 and words[i] != words[a]:
-                key = f"{fold_word(words[i].lower())} {fold_word(words[a].lower())}"
+                key = f"{fold_word(self.lower[i])} {fold_word(self.lower[a])}"
                 pairs.setdefault(key, []).append((n, (i, b)))
             elif a == j + 1 and letters[j] == "F" and whole is None:
                 whole = self._of(i, j, a, b)
@@ -289,16 +293,16 @@ class TaggedText:
         return out + [each for found in pairs.values() if len(found) > 1 for each in found]
 
     def _of(self, i: int, j: int, a: int, b: int) -> Range | None:
-        words, letters = self.words, self.letters
-        head = fold_word(words[j - 1].lower())
-        if head in TRANSPARENT or letters[j - 1] == "C" or fold_word(words[b - 1].lower()) in TIMES:
+        letters = self.letters
+        head = fold_word(self.lower[j - 1])
+        if head in TRANSPARENT or letters[j - 1] == "C" or fold_word(self.lower[b - 1]) in TIMES:
             return None
         return max(i, j - 2), b
 
     def shorter(self, i: int, j: int) -> Iterator[int]:
         """Where shorter phrases with the same end begin: after modifiers, and after the title of a person."""
         words, letters = self.words, self.letters
-        if letters[i] == "P" and j - i > 2 and words[i].lower().rstrip(".") in ROLES:
+        if letters[i] == "P" and j - i > 2 and self.lower[i].rstrip(".") in ROLES:
             yield i + 1
         k = i
         while k < j - 1 and (letters[k] in "JVGCR" or self._weak(k)):
@@ -309,7 +313,7 @@ class TaggedText:
 
     def _weak(self, k: int) -> bool:
         """Whether a word says little; that of a name, as in "New York", does not."""
-        return self.words[k].lower() in WEAK_OR_ORDINAL and self.letters[k] != "P"
+        return self.lower[k] in WEAK_OR_ORDINAL and self.letters[k] != "P"
 
     def segments(self, i: int, j: int, known: Known) -> Iterator[Range]:
         """A run of a query cut into phrases: those that are known, else at plurals ("flights | paris") and before
@@ -330,7 +334,7 @@ class TaggedText:
             start = last
 
     def _parts(self, k: int) -> bool:
-        before, after = self.words[k - 1].lower(), self.words[k].lower()
+        before, after = self.lower[k - 1], self.lower[k]
         if self.letters[k - 1] not in "NP":
             return False
         return is_plural(before) or after in AUDIENCE or (self.letters[k] in "JV" and after not in COMPOUNDING)
@@ -339,7 +343,7 @@ class TaggedText:
         while j - i > 3:
             # Two words, or as many more as it takes to end in a noun: "waterproof running jacket | women".
             k = i + 2
-            while k < j and self.letters[k - 1] not in "NP" and self.words[k - 1].lower() not in COMPOUNDING:
+            while k < j and self.letters[k - 1] not in "NP" and self.lower[k - 1] not in COMPOUNDING:
                 k += 1
             yield i, k
             i = k

@@ -153,7 +153,7 @@ def _look_up(
 
 def _combinations(text: TaggedText) -> Iterator[tuple[tuple[int, ...], int, tuple[int, int]]]:
     """Words that may make a phrase, how, and the first and the last word of the text's own wording."""
-    lower = [word.lower() for word in text.words]
+    lower = text.lower
     stops = dict(reversed(text.runs))
     firsts = {last: first for first, last in text.runs}
     for at in range(1, len(lower) - 1):

@@ -8,7 +8,7 @@ format of them follow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -70,8 +70,10 @@ class Evidence:
 
     def take(self, which: NDArray[np.int64]) -> Evidence:
         """Some of them, in the order given."""
-        return replace(
-            self,
+        return Evidence(
+            self.settings,
+            self.present,
+            self.pool,
             rows=self.rows[which],
             phraseness=self.phraseness[which],
             informativeness=self.informativeness[which],

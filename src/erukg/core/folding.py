@@ -60,7 +60,7 @@ def fold_words(words: Sequence[str]) -> tuple[str, ...]:
     global _folds
     known = _folds
     try:
-        return tuple([known[word] for word in words])
+        return tuple(map(known.__getitem__, words))
     except KeyError:
         missing = {word for word in words if word not in known}
     if len(known) + len(missing) > _MOST_WORDS:
@@ -69,7 +69,7 @@ def fold_words(words: Sequence[str]) -> tuple[str, ...]:
     for word in missing:
         known[word] = fold(word)
     _folds = known
-    return tuple([known[word] for word in words])
+    return tuple(map(known.__getitem__, words))
 
 
 @lru_cache(maxsize=1 << 13)

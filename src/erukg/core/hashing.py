@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from erukg.core.kernels import kernel
 
-__all__ = ["among", "hash_phrases", "hash_runs", "hash_strings"]
+__all__ = ["among", "find_sorted", "hash_phrases", "hash_runs", "hash_strings"]
 
 Int: TypeAlias = int | np.int64
 
 _SPACE = 0x20
 _BASIS = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
+_NEAR = 128
 
 
 @kernel()
@@ -70,6 +71,30 @@ def _among(
         out[i] = h != 0 and table[_slot(table, h)] == h
 
 
+@kernel()
+def _find_sorted(values: NDArray[np.uint64], wanted: NDArray[np.uint64], out: NDArray[np.int64]) -> None:
+    n = values.size
+    for i in range(wanted.size):
+        h = wanted[i]
+        # Hashes lie nearly evenly, so that one is seldom far from where it would be if they did.
+        low = high = int(np.float64(h) * 2.0**-64 * n)
+        reach = _NEAR
+        while low > 0 and (low == high or values[low] > h):
+            low = max(low - reach, 0)
+            reach *= 2
+        reach = _NEAR
+        while high < n and values[high] <= h:
+            high = min(high + reach, n)
+            reach *= 2
+        while high - low > 1:
+            middle = (low + high) >> 1
+            if values[middle] <= h:
+                low = middle
+            else:
+                high = middle
+        out[i] = low if low < high and values[low] == h else -1
+
+
 def hash_strings(data: NDArray[np.uint8], offsets: NDArray[Any]) -> NDArray[np.uint64]:
     """The hash of each string data[offsets[i]:offsets[i + 1]]; a `ValueError` when one goes beyond the data."""
     out = np.empty(len(offsets) - 1, np.uint64)
@@ -106,4 +131,11 @@ def among(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.
     if others.size and len(hashes):
         # At most half full, so that an empty slot is soon found.
         _among(hashes, others.ravel(), np.zeros(1 << (2 * others.size).bit_length(), np.uint64), out)
+    return out
+
+
+def find_sorted(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The place of each wanted hash among `values`, which are ascending and differ, or -1."""
+    out = np.empty(len(wanted), np.int64)
+    _find_sorted(values, wanted, out)
     return out

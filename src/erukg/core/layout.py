@@ -52,6 +52,12 @@ class Layout:
         tokens: list[str] = []
         owners: list[int] = []
         where: defaultdict[str, list[int]] = defaultdict(list)
+        if " " not in "".join(folded):
+            tokens = list(filter(None, folded))
+            owners = [i for i, fold in enumerate(folded) if fold]
+            for at, token in enumerate(tokens):
+                where[token].append(at)
+            folded = ()
         for i, fold in enumerate(folded):
             if " " in fold:
                 parts = fold.split()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,7 @@ from erukg.core.hashing import among
 __all__ = ["Located", "could_contain", "locate", "most_used", "words_before"]
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A phrase found in the text.
 
     fold          what makes the phrase itself (`erukg.core.folding.fold`)

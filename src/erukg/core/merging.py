@@ -64,14 +64,11 @@ class _Entry:
     standing: float = 0.0
     """The score of the best phrase it stands for, itself or a part that it took the place of."""
     variants: list[str] = field(default_factory=list)
+    count: int = field(init=False)
+    alone: int = field(init=False)
 
-    @property
-    def count(self) -> int:
-        return len(self.place.spans)
-
-    @property
-    def alone(self) -> int:
-        return max(self.place.alone, 0)
+    def __post_init__(self) -> None:
+        self.count, self.alone = len(self.place.spans), max(self.place.alone, 0)
 
     def holds(self, other: _Entry) -> bool:
         return self.words > other.words and other.key in self.key
