@@ -61,6 +61,37 @@ def test_labels_are_found_as_whole_words(text: str, expected: dict[str, list[str
     assert found(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("one", "several"),
+    [
+        ("influenza virus", "influenza viruses"),
+        ("analysis", "analyses"),
+        ("crisis", "crises"),
+        ("bacterium", "bacteria"),
+        ("criterion", "criteria"),
+        ("phenomenon", "phenomena"),
+        ("nucleus", "nuclei"),
+        ("larva", "larvae"),
+        ("formula", "formulae"),
+        ("matrix", "matrices"),
+        ("index", "indices"),
+        ("woman", "women"),
+        ("child", "children"),
+    ],
+)
+def test_a_label_in_one_number_is_found_in_the_other(one: str, several: str) -> None:
+    for label, said in ((one, several), (several, one)):
+        assert len(find_labels(Document.parse(f"It is about the {said} here."), Vocabulary.of([label]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [("base", "basis"), ("medium", "media"), ("media", "medium"), ("thesis", "these"), ("Samarium", "Samaria")],
+)
+def test_other_words_are_no_plurals(label: str, said: str) -> None:
+    assert len(find_labels(Document.parse(f"He said of {said} what he had to."), Vocabulary.of([label]))) == 0
+
+
 def test_labels_of_many_words_are_found() -> None:
     label = "international convention for the safety of life at sea and in the air above it"
     vocabulary = Vocabulary.of([label, f"{label} and below"])

@@ -17,7 +17,7 @@ from erukg.core.folding import fold
 from erukg.core.hashing import hash_phrases, hash_runs
 from erukg.core.lexicon import FUNCTION_WORDS, NEVER
 from erukg.core.search_words import STOP_WORDS
-from erukg.subjects.spelling import american, british
+from erukg.subjects.spelling import RESPELLINGS
 from erukg.subjects.vocabulary import Vocabulary
 
 __all__ = ["Occurrences", "find_labels"]
@@ -156,13 +156,14 @@ def _plainly_meant(found: dict[int, int], vocabulary: Vocabulary, document: Docu
 
 
 def _known_ranges(document: Document, folds: NDArray[np.uint64]) -> Iterator[_Range]:
-    """Where something folds to a label, in the order of the text; in American or British spelling if in no other."""
+    """Where something folds to a label, in the order of the text; in another spelling or number if not as it is."""
     tokens = document.layout.tokens
     hashes = hash_runs(tokens, _LONGEST)
     if not hashes.size or not len(folds):
         return
     found = {(a, b): int(hashes[a, b - a - 1]) for a, b in _look_up(hashes, folds)}
-    for respelt in (american(tokens), british(tokens)):
+    for respell in RESPELLINGS:
+        respelt = respell(tokens)
         changed = np.array([new != old for new, old in zip(respelt, tokens, strict=True)])
         if changed.any():
             others = hash_runs(respelt, _LONGEST)

@@ -1,12 +1,15 @@
-"""American and British spelling: a label in the one is found in a text in the other."""
+"""Spelling and number: a label in American spelling is found in a British text, one in the plural for one virus.
+
+`fold` takes off the plain endings of plurals only ("networks", not "viruses"), as it must never join two words.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-__all__ = ["american", "british"]
+__all__ = ["RESPELLINGS"]
 
 # What these make of words that they are not meant for is no word, and so no label.
 _AMERICAN = (
@@ -38,30 +41,44 @@ _BRITISH = (
     (re.compile(r"(?<=rrh)e(?=a)"), "oe"),
     (re.compile(r"^aluminum$"), "aluminium"),
 )
+# Of folded words: "viruses" is "viruse" by then, "analyses" is "analyse" and "matrices" is "matrice". Words that a rule
+# might turn into others stay as they are: "media" are no medium, and "basis" is no base.
+_SINGULAR = (
+    (re.compile(r"(?<=us)e$"), ""),
+    (re.compile(r"(?<=[^\W\d][aeioy]s)e$"), "is"),
+    (re.compile(r"(?<=tr)ice$|(?<=end)ice$"), "ix"),
+    (re.compile(r"(?<=[dt])ice$"), "ex"),
+    (re.compile(r"(?<=criteri)a$|(?<=omen)a$"), "on"),
+    (re.compile(r"(?<=acteri)a$|(?<=theli)a$|(?<=sorti)a$"), "um"),
+    (re.compile(r"(?<=[bglv]a)e$|(?<=ula)e$|(?<=bra)e$"), ""),
+    (re.compile(r"(?<=[^\W\d]{2}[bceglnt])i$"), "us"),
+    (re.compile(r"(?<=wo)men$"), "man"),
+    (re.compile(r"^children$"), "child"),
+)
+_PLURAL = (
+    (re.compile(r"(?<=us)$"), "e"),
+    (re.compile(r"(?<=[^\W\d]{2}[aeioy]s)is$"), "e"),
+    (re.compile(r"(?<=tr)ix$|(?<=end)ix$|(?<=[dt])ex$"), "ice"),
+    (re.compile(r"(?<=criteri)on$|(?<=omen)on$|(?<=acteri)um$|(?<=theli)um$|(?<=sorti)um$"), "a"),
+    (re.compile(r"(?<=wo)man$"), "men"),
+    (re.compile(r"^child$"), "children"),
+)
+_LATIN_PLURAL = (
+    (re.compile(r"(?<=[^\W\d]{2}[bceglnt])us$"), "i"),
+    (re.compile(r"(?<=[bglv])a$|(?<=ul)a$|(?<=br)a$"), "ae"),
+)
 
 
-def american(words: Sequence[str]) -> list[str]:
-    """The folded words as Americans spell them."""
-    return [_american(word) for word in words]
+def _respelling(rules: Sequence[tuple[re.Pattern[str], str]]) -> Callable[[Sequence[str]], list[str]]:
+    @lru_cache(maxsize=1 << 14)
+    def respelt(word: str) -> str:
+        if len(word) > 4:
+            for pattern, spelling in rules:
+                word = pattern.sub(spelling, word)
+        return word
+
+    return lambda words: [respelt(word) for word in words]
 
 
-def british(words: Sequence[str]) -> list[str]:
-    """The folded words as the British spell them."""
-    return [_british(word) for word in words]
-
-
-@lru_cache(maxsize=1 << 14)
-def _american(word: str) -> str:
-    return _apply(word, _AMERICAN)
-
-
-@lru_cache(maxsize=1 << 14)
-def _british(word: str) -> str:
-    return _apply(word, _BRITISH)
-
-
-def _apply(word: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
-    if len(word) > 4:
-        for pattern, spelling in rules:
-            word = pattern.sub(spelling, word)
-    return word
+#: Each makes other words of folded ones: as Americans spell them, as the British do, and in the other number.
+RESPELLINGS = tuple(map(_respelling, (_AMERICAN, _BRITISH, _SINGULAR, _PLURAL, _LATIN_PLURAL)))
