@@ -162,9 +162,9 @@ def test_variants(one: str, other: str, same: bool) -> None:
 
 def test_bands() -> None:
     assert [band_of(p, present=True) for p in (0.5, 0.2, 0.01)] == ["strong", "fair", "weak"]
-    assert [band_of(p, present=False) for p in (0.2, 0.05, 0.01)] == ["strong", "fair", "weak"]
-    assert band_of(0.05, present=False, related=True) == "strong"
-    assert Keyphrase("a", 1.0, 0.05).band == "fair"
+    assert [band_of(p, present=False) for p in (0.2, 0.04, 0.01)] == ["strong", "fair", "weak"]
+    assert band_of(0.04, present=False, related=True) == "strong"
+    assert Keyphrase("a", 1.0, 0.04).band == "fair"
     assert Keyphrase("a", 1.0, 0.05, spans=((0, 1),)).band == "weak"
 
 

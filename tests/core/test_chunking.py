@@ -156,6 +156,8 @@ def test_and_joins_what_the_text_joins_again() -> None:
         ("We ate|B 2|C tins|N beans|N", "beans"),
         ("On Thurs|P nobody|N came|B", ""),
         ("It ended|B the Thirty|C Years'|P War|P at|B last|J", "Thirty Years' War"),
+        ("He got|B four|C years'|N imprisonment|N and one|C week's|N leave|N", "imprisonment | leave"),
+        ("A 34-year-old|J nurse|N met|B the three-week-old|N kitten|N", "nurse | kitten"),
         ("By June|P 12|C visitors|N had|B come|V", "June | visitors"),
         ("In one village|N 1850|C barns|N burnt|B", "village | barns"),
         ("A 40|C metre|N tower|N fell|B", "tower"),

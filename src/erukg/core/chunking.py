@@ -46,6 +46,7 @@ Known: TypeAlias = Callable[[int, int], bool]
 _LETTERS = np.frombuffer(b"ONJCPVGWRO", np.uint8)
 _NAME, _ADVERB, _GERUND = ord("P"), ord("R"), ord("G")
 _RUN = re.compile(r"(?:[Rr](?=[VJ]))?[NPJVGCnpjvgc](?:R(?=[VJ])|[NPJVGC])*")
+_AGE = re.compile(r"[a-z\d]+-(?:year|month|week|day)-olds?")
 _SERIAL = re.compile(r"[IVX]+|\d{1,2}|\d+[A-Za-z]|[A-Za-z]\d+")
 _NOT_PLURAL = ("ss", "us", "is", "ics")
 _PEOPLE = frozenset(("men", "women", "children", "people"))
@@ -133,7 +134,9 @@ class TaggedText:
             if special is None or not usable[k]:
                 continue
             if special == UNIT:
-                if k and letters[k] in "NP" and letters[k - 1] == "C":
+                # "four years' imprisonment", but not "the Thirty Years' War".
+                named = words[k][0].isupper() and words[k][-1] == "'"
+                if k and letters[k] in "NP" and letters[k - 1] == "C" and not named:
                     letters[k] = "O"
             elif special != IMPERATIVE:
                 letters[k] = special
@@ -141,6 +144,10 @@ class TaggedText:
                 commands.append(k)
             if special == "O" and lower[k] == "al" and k > 1 and lower[k - 1] == "et":
                 letters[k - 2] = "O"
+        if "-old" in document.text:
+            for k, word in enumerate(lower):
+                if _AGE.fullmatch(word):
+                    letters[k] = "W"
         # Instructions have several; one alone is more likely a noun: "Heat pumps are quiet."
         if len({words[k] for k in commands}) > 1:
             for k in commands:

@@ -58,7 +58,7 @@ def fit_of_phrases(fit: float | None, affinity: NDArray[np.float64]) -> NDArray[
 
 PRESENT = Calibration(constant=0.65, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
 #: Of absent phrases that a learned ranking has scored, and of those that none has.
-ABSENT = Calibration(constant=-4.61, score=0.49, fit=0.49, strong=0.062, related=0.045, fair=0.016)
+ABSENT = Calibration(constant=-4.35, score=0.5, fit=0.05, strong=0.05, related=0.036, fair=0.015)
 
 PLAIN_ABSENT = Calibration(constant=-1.77, score=1.32, fit=0.46, strong=0.1, related=0.04, fair=0.015)
 

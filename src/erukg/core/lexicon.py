@@ -194,6 +194,7 @@ _UNITS = _words(
     "cup times points million billion thousand hundred dozen pounds euros dollars degrees mile miles metre metres",
     "meter meters feet inches pages words men women children subjects cases samples tbsp tsp oz lb min mins hr hrs sec",
     "secs tin tins can cans clove cloves bunch sprig sprigs pinch handful knob",
+    "years' months' weeks' days' hours' minutes' year's month's week's day's hour's",
 )
 # Verbs that instructions begin with and that are nouns or adjectives elsewhere.
 _IMPERATIVES = _words(
