@@ -228,7 +228,7 @@ def rank(case: Case) -> tuple[list[tuple[Phrase, float]], list[tuple[Phrase, flo
             known = form if c in own else glossary[c]
             s = position(places[0][0]) ** case.power * p**case.lam
             s *= informativeness(case, known, case.gamma, case.alpha)
-            s *= math.exp(case.affinity * near(case, known))
+            s *= math.exp(case.affinity * min(near(case, known), 0))
             if len(c) == 1:
                 s *= case.single_word
             present.append((form, s))

@@ -58,7 +58,7 @@ def test_arrays_that_do_not_fit_are_refused(name: str) -> None:
         AffinityArrays.of({**whole, name: whole[name] * np.nan}, HIDDEN, VOCABULARY)
 
 
-def test_near_phrases_gain_and_far_ones_are_withheld(near_model: object, tiny_collection: object) -> None:
+def test_far_phrases_lose_and_absent_ones_gain_where_they_are_near(near_model: object, tiny_collection: object) -> None:
     generator = KeyphraseGenerator.from_pretrained(str(near_model), str(tiny_collection), language="en")
     text = "A sparse index of documents. The neural network reads satellite images of sea ice for a search engine."
     plain = Settings(min_confidence=0)
@@ -69,6 +69,7 @@ def test_near_phrases_gain_and_far_ones_are_withheld(near_model: object, tiny_co
             for k in kind:
                 assert k.explanation is not None
                 factor = k.explanation.factors["affinity"]
+                assert factor <= 1 or kind is result.absent
                 near = math.log(factor) / exponent + 0.3
                 assert -1 - 1e-6 <= near <= 1 + 1e-6
                 assert math.prod(k.explanation.factors.values()) == pytest.approx(k.score, rel=1e-9)

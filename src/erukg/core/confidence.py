@@ -56,7 +56,7 @@ def fit_of_phrases(fit: float | None, affinity: NDArray[np.float64]) -> NDArray[
     return (1.0 if fit is None else fit) + _NEARNESS * (affinity - _USUAL)
 
 
-PRESENT = Calibration(constant=0.65, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
+PRESENT = Calibration(constant=0.69, score=1.23, fit=0.0, strong=0.35, related=0.35, fair=0.15)
 #: Of absent phrases that a learned ranking has scored, and of those that none has.
 ABSENT = Calibration(constant=-4.35, score=0.5, fit=0.05, strong=0.05, related=0.036, fair=0.015)
 

@@ -189,7 +189,11 @@ def _commonness(evidence: Evidence) -> Floats:
 def _affinity(evidence: Evidence) -> Floats:
     settings = evidence.settings
     assert evidence.affinity is not None
-    return np.exp((settings.affinity if evidence.present else settings.absent_affinity) * (evidence.affinity - _USUAL))
+    nearer = evidence.affinity - _USUAL
+    if evidence.present:
+        # What is far tells what a phrase in the text is worth; the nearest ones are no better than those less near.
+        return np.exp(settings.affinity * np.minimum(nearer, 0.0))
+    return np.exp(settings.absent_affinity * nearer)
 
 
 def _filled_in_later(evidence: Evidence | PhraseEvidence) -> Floats:
@@ -283,7 +287,7 @@ FACTORS = (
     Factor(
         "affinity",
         "near the text in meaning",
-        "Above 1 for phrases whose meaning is near to that of the whole text, below 1 for those that are far from it.",
+        "Below 1 for phrases whose meaning is far from that of the whole text; above 1 for absent ones that are near it.",
         _affinity,
         needs="affinity",
     ),

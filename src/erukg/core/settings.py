@@ -35,7 +35,6 @@ STYLES: dict[str, dict[str, Any]] = {
         "length_penalty": -1.5,
         "known": 1.1,
         "generic": 0.4,
-        "affinity": 0.0,
         # Who wants all that fits can wait for a wider search.
         "search_words": 64,
         "neighbour_candidates": 1000,
@@ -80,7 +79,7 @@ class Settings:
     known: float = _number(1.05, 1, 10, "factor for phrases that the collection knows", paper=1.0)
     balance: float = _number(0.2, 0, 10, "exponent of how much a phrase's first word weighs beside the rest", paper=0.0)
     affinity: float = _number(
-        0.5, 0, 10, "how much it counts how near a phrase comes to the text in meaning", paper=0.0
+        2.0, 0, 10, "how much it counts against a phrase that it is far from the text in meaning", paper=0.0
     )
     absent_alpha: float = _number(1.0, 0, 1, "α for absent phrases", paper=0.8)
     absent_phraseness: float = _number(0.35, 0, 10, "λ for absent phrases", paper=1.5)
