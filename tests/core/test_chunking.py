@@ -156,6 +156,7 @@ def test_and_joins_what_the_text_joins_again() -> None:
         ("We ate|B 2|C tins|N beans|N", "beans"),
         ("On Thurs|P nobody|N came|B", ""),
         ("It ended|B the Thirty|C Years'|P War|P at|B last|J", "Thirty Years' War"),
+        ("It paid|B a dividend|N of NOK|P 2.40|C and 40|C EUR|P of rent|N", "dividend | rent"),
         ("He got|B four|C years'|N imprisonment|N and one|C week's|N leave|N", "imprisonment | leave"),
         ("A 34-year-old|J nurse|N met|B the three-week-old|N kitten|N", "nurse | kitten"),
         ("By June|P 12|C visitors|N had|B come|V", "June | visitors"),

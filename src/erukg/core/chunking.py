@@ -22,6 +22,7 @@ from erukg.core.lexicon import (
     AUDIENCE,
     COMPOUNDED,
     COMPOUNDING,
+    CURRENCIES,
     DETERMINERS,
     IMPERATIVE,
     OPENING,
@@ -144,6 +145,11 @@ class TaggedText:
                 commands.append(k)
             if special == "O" and lower[k] == "al" and k > 1 and lower[k - 1] == "et":
                 letters[k - 2] = "O"
+        if not CURRENCIES.isdisjoint(words):
+            for k, word in enumerate(words):
+                # "a dividend of NOK 2.40", "40 EUR"
+                if word in CURRENCIES and "C" in letters[max(k - 1, 0) : k + 2]:
+                    letters[k] = "O"
         if "-old" in document.text:
             for k, word in enumerate(lower):
                 if _AGE.fullmatch(word):

@@ -287,7 +287,7 @@ FACTORS = (
     Factor(
         "affinity",
         "near the text in meaning",
-        "Below 1 for phrases whose meaning is far from that of the whole text; above 1 for absent ones that are near it.",
+        "Below 1 for phrases far in meaning from the whole text; above 1 for absent ones that are near it.",
         _affinity,
         needs="affinity",
     ),

@@ -9,6 +9,7 @@ __all__ = [
     "BODIES",
     "COMPOUNDED",
     "COMPOUNDING",
+    "CURRENCIES",
     "DETERMINERS",
     "FUNCTION_WORDS",
     "GENERIC",
@@ -175,7 +176,12 @@ VERBS = _words(
     "share show work run play place report cause help plan offer move change drop form need want hope fear love vote",
     "talk call meet face hold host join act lead cost yield suffer benefit vary remain become make take get go grow",
     "die live save spend score claim flood lack match rise fall increase decrease",
-    "answer influence aim focus trust use photograph record",
+    "answer influence aim focus trust use photograph record offset outweigh boost curb ease fuel hit weigh outnumber",
+)
+# Codes that stand beside amounts.
+CURRENCIES = _words(
+    "AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MXN MYR NGN NOK NZD PHP PKR PLN RMB",
+    "RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR",
 )
 
 # What follows verbs and no noun.
