@@ -112,12 +112,11 @@ def test_what_comes_near_is_given_to_a_text_somewhat_unlike_the_collection(
         return dict(zip(phrases, cosines.tolist(), strict=True)), [notice.code for notice in result.notices]
 
     like, _ = given(1.0)
-    somewhat, told = given(-0.02)
+    somewhat, told = given(-0.01)
     assert somewhat
     assert somewhat.keys() < like.keys()
-    # 1.5 times what it comes nearer than phrases do as a rule makes up for the fit.
-    assert (
-        min(somewhat.values()) > 0.3 + 0.02 / 1.5 >= max(value for name, value in like.items() if name not in somewhat)
-    )
+    # Three quarters of what it comes nearer than phrases do as a rule make up for the fit.
+    enough = 0.305 + 0.01 / 0.75
+    assert min(somewhat.values()) > enough >= max(like[name] for name in like.keys() - somewhat.keys())
     assert told == []
     assert given(-0.7) == ({}, ["unlike-collection"])

@@ -66,6 +66,9 @@ def choose_absent(
         near = pool.affinity[ranked.pool]
         keep &= (near >= _FOREIGN) & (fit_of_phrases(weights.neighbourhood.fit, near) > 0)
     open_ = np.flatnonzero(keep)
+    if confidence is not None:
+        # As sure as they are: what comes near to the text has more of it than its score alone gives.
+        open_ = open_[np.argsort(-confidence[open_], kind="stable")]
     others = {stem_phrase(form) for forms in shown[:_COMPARED] for form in forms}
     # No mere variant of a better one, nor of those shown.
     seen = set(others) if settings.drop_contained else set()

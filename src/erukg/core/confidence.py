@@ -21,7 +21,7 @@ Band: TypeAlias = Literal["strong", "fair", "weak"]
 SURE_FIT = 0.7
 # How much it makes up for a text unlike the collection's documents that a phrase comes near to it in meaning, and how
 # near phrases of similar documents come as a rule.
-_NEARNESS, _USUAL = 1.5, 0.3
+_NEARNESS, _USUAL = 0.75, 0.305
 
 
 @dataclass(frozen=True, slots=True)
