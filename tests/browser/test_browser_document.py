@@ -143,10 +143,10 @@ def test_list_and_text_are_connected_both_ways(sheet: Open) -> None:
     assert page.inner_text("#occurrence-number") == f"{count} of {count}"
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Previous occurrence"
 
-    mark = page.locator("#reading mark", has_text="template matching").last
+    mark = page.locator("#reading mark", has_text="annotated spectrograms").last
     mark.click()
     chosen = page.inner_text("#explanation-heading")
-    assert "template matching" in chosen
+    assert "annotated spectrograms" in chosen
     button = page.locator(".phrase-list button[aria-expanded=true]")
     assert button.locator(".name").inner_text() == chosen
     number, count = page.inner_text("#occurrence-number").split(" of ")
