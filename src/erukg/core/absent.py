@@ -38,8 +38,8 @@ def is_unlike(analysis: Analysis, settings: Settings) -> bool:
 
 def is_hopeless(analysis: Analysis, settings: Settings) -> bool:
     """Whether it is so unlike them that none can be given: without knowing what comes near in meaning, at once."""
-    fit = analysis.neighbourhood.fit
-    return is_unlike(analysis, settings) and fit is not None and (analysis.pool.affinity is None or fit < _HOPELESS)
+    fit, bound = analysis.neighbourhood.fit, 0 if analysis.pool.affinity is None else _HOPELESS
+    return settings.abstain and fit is not None and fit < bound
 
 
 def choose_absent(

@@ -90,7 +90,8 @@ def _fits(phrases: Sequence[str], backend: Backend, prepared: Prepared, encoding
     if backend.affinity is None:
         return [1.0 if fit is None else fit] * len(phrases)
     near = backend.affinity.to(encoding.vector, backend.phrase_terms(phrases))
-    return [float(each) for each in fit_of_phrases(fit, near)]
+    fits: list[float] = fit_of_phrases(fit, near).tolist()
+    return fits
 
 
 def _shown(keyphrase: Keyphrase, gold: Gold, kind: str, fit: float) -> Shown:
